@@ -1,0 +1,221 @@
+"""One request from parse to the last byte; the only place that turns an error into an answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Protocol
+
+import anyio
+import attrs
+import structlog
+
+from core.deltas import Delta, Stop
+from core.errors import GatewayError, RequestError, UpstreamError
+from core.hookspecs import Answer, ContentTranslator, StopTranslator
+from core.loader import Loaded
+from core.pipeline import Back, Pipeline
+from core.record import Record
+from core.request import HTTPRequest, Request, Route
+
+
+class Sink(Protocol):
+    """Where an answer's bytes go."""
+
+    async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        """Status and headers, once, before the first bytes."""
+
+    async def send(self, data: bytes, more: bool) -> None:
+        """Bytes of the body; `more` False ends it."""
+
+
+class Gateway:
+    """All pipelines, their backends, and what runs with them."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        mounts = [(path, pipeline) for pipeline in loaded.pipelines for path in pipeline.paths]
+        # The longest path first, so that /llm/v1 is not taken for something below /llm.
+        self._mounts = sorted(mounts, key=lambda mount: -len(mount[0]))
+        self._log = structlog.get_logger()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Everything that must run while requests are served: the plugins' own parts, and the clients' connections."""
+        async with AsyncExitStack() as stack:
+            for client in self.loaded.clients:
+                stack.push_async_callback(client.aclose)
+            for manager in self.loaded.managers:
+                for context in reversed(manager.hook.lifespan()):
+                    await stack.enter_async_context(context)
+            yield
+
+    async def handle(self, http: HTTPRequest, sink: Sink, refusal: RequestError | None = None) -> None:
+        """Serve one request; `http.path` is the whole path. With `refusal` the request is answered by that error.
+
+        Never raises but for cancellation (the client left) and what `sink` raises.
+        """
+        pipeline, http, nowhere = self._mounted(http)
+        record = Record(http, pipeline=pipeline.name)
+        out = _Out(sink, record)
+        try:
+            await self._serve(pipeline, http, out, refusal or nowhere)
+        except BaseException:
+            record.left = True
+            raise
+        finally:
+            self._log.info("request", **record.fields())
+
+    async def _serve(self, pipeline: Pipeline, http: HTTPRequest, out: _Out, refusal: RequestError | None) -> None:
+        record = out.record
+        try:
+            if http.method == "HEAD" and not (http.mount + http.path).strip("/"):
+                # Claude Code opens its connection this way before the first request.
+                out.answer = pipeline.serialize(http, None)
+                await out.write(b"", last=True)
+                return
+            if refusal is not None:
+                await self._fail(pipeline, http, out, refusal)
+                return
+            record.request = request = _mine(pipeline.parse(http), http)
+            out.answer = pipeline.serialize(http, request)
+            await self._answer(pipeline, http, request, out)
+        except GatewayError as error:
+            await self._fail(pipeline, http, out, error)
+        except Exception as error:  # noqa: BLE001  a plugin's fault is told in the log, never to the client
+            self._log.error("fault", id=http.id, notes=getattr(error, "__notes__", []), exc_info=True)
+            out.translators = None
+            said = GatewayError(f"the gateway failed on this request; its log has the details under {http.id}")
+            await self._fail(pipeline, http, out, said)
+
+    async def _answer(self, pipeline: Pipeline, http: HTTPRequest, request: Request, out: _Out) -> None:
+        if request.task == "models":
+            await out.finish(pipeline.list_models(http))
+            return
+        if request.task == "count_tokens":
+            raise RequestError("counting tokens is not supported here", kind="not_supported", should_retry=False)
+        route = pipeline.route(http, request)
+        if route is None or not route.candidates:
+            raise RequestError(f"model: {request.model}", kind="not_found")
+        route = Route(route.candidates[:1])
+        out.record.route = route
+        back = pipeline.backs.get(route.backend)
+        if back is None:
+            raise RequestError(f"model: {request.model} goes to a backend that is not here", kind="not_found")
+        limit = back.client.backend.total_timeout
+        with anyio.move_on_after(limit) as scope:
+            await self._attempt(back, request, route, out)
+        if scope.cancelled_caught:
+            raise UpstreamError(f"the answer was not complete after {limit:g} seconds", kind="timeout")
+
+    async def _attempt(self, back: Back, request: Request, route: Route, out: _Out) -> None:
+        translators = _Translators(back.translate_content(request, route), back.translate_stop(request, route))
+        out.translators = translators
+        async with back.call_upstream(request, route) as batches:
+            out.record.accepted = time.monotonic()
+            stopped = False
+            async for chunks in batches:
+                deltas, stopped = translators.feed(chunks)
+                await out.feed(deltas)
+                if stopped:
+                    break
+            if not stopped:
+                deltas, stopped = translators.flush()
+                if not stopped:
+                    await out.feed(deltas)
+                    raise UpstreamError("the upstream's answer broke off before its end", status=502)
+                await out.finish(deltas)
+            else:
+                await out.finish(())
+
+    async def _fail(self, pipeline: Pipeline, http: HTTPRequest, out: _Out, error: GatewayError) -> None:
+        out.record.error = error
+        if out.answer is None:
+            out.answer = pipeline.serialize(http, None)
+        if out.started and out.translators is not None:
+            # The client has seen a part: it gets what was held, too, and then the error instead of an end.
+            held, _ = out.translators.flush()
+            await out.feed([delta for delta in held if not isinstance(delta, Stop)])
+        await out.write(out.answer.fail(error), last=True)
+
+    def _mounted(self, http: HTTPRequest) -> tuple[Pipeline, HTTPRequest, RequestError | None]:
+        """The pipeline that the path belongs to; a path of nobody's is refused by the first one, in its envelope."""
+        for mount, pipeline in self._mounts:
+            prefix = mount.rstrip("/")
+            if http.path == prefix or http.path.startswith(prefix + "/"):
+                return pipeline, attrs.evolve(http, mount=prefix, path=http.path[len(prefix) :]), None
+        here = ", ".join(mount for mount, _ in self._mounts)
+        error = RequestError(
+            f"{http.path}: there is nothing here; this server's paths begin with {here}", kind="not_found"
+        )
+        return self.loaded.pipelines[0], http, error
+
+
+def _mine(request: Request | None, http: HTTPRequest) -> Request:
+    if request is None:
+        raise RequestError(f"{http.mount}{http.path}: there is nothing here", kind="not_found")
+    return request
+
+
+class _Translators:
+    """The two translators of an answer, in a row."""
+
+    def __init__(self, content: ContentTranslator, stop: StopTranslator) -> None:
+        self._content = content
+        self._stop = stop
+        self._done = False
+
+    def feed(self, chunks: list[dict[str, object]]) -> tuple[list[Delta], bool]:
+        """The deltas of one network read, and whether a Stop was among them: then nothing after it counts."""
+        out: list[Delta] = []
+        for chunk in chunks:
+            deltas = self._stop.feed(chunk, self._content.feed(chunk))
+            out += deltas
+            if any(isinstance(delta, Stop) for delta in deltas):
+                self._done = True
+                return out, True
+        return out, False
+
+    def flush(self) -> tuple[list[Delta], bool]:
+        """What was held, once; whether it ended in a Stop."""
+        if self._done:
+            return [], False
+        self._done = True
+        deltas = [*self._stop.feed({}, self._content.flush()), *self._stop.flush()]
+        return deltas, any(isinstance(delta, Stop) for delta in deltas)
+
+
+@attrs.define
+class _Out:
+    """The way to the client: an answer's writer on a sink."""
+
+    sink: Sink
+    record: Record
+    answer: Answer | None = None
+    translators: _Translators | None = None
+    started: bool = False
+
+    async def feed(self, deltas: Sequence[Delta]) -> None:
+        """Deltas for the answer."""
+        if deltas and self.answer is not None:
+            self.record.note(deltas)
+            await self.write(self.answer.feed(deltas))
+
+    async def finish(self, deltas: Sequence[Delta]) -> None:
+        """The last deltas and the end."""
+        if self.answer is not None:
+            self.record.note(deltas)
+            await self.write(self.answer.feed(deltas) + self.answer.finish(), last=True)
+
+    async def write(self, data: bytes, *, last: bool = False) -> None:
+        """Send; status and headers go out before the first bytes, not earlier."""
+        if not self.started:
+            if not (data or last) or self.answer is None:
+                return
+            self.started = True
+            self.record.status = self.answer.status
+            self.record.first = time.monotonic()
+            await self.sink.start(self.answer.status, self.answer.headers)
+        if data or last:
+            await self.sink.send(data, not last)

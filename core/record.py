@@ -1,0 +1,73 @@
+"""What is known about one request when it is over: the source of its log line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from core.deltas import Delta, Stop, Usage
+from core.errors import GatewayError
+from core.request import HTTPRequest, Request, Route
+
+
+@attrs.define
+class Record:
+    """The story of one request, filled in as it goes. Times are seconds of the monotonic clock."""
+
+    http: HTTPRequest
+    started: float = attrs.field(factory=time.monotonic)
+    pipeline: str = ""
+    request: Request | None = None
+    route: Route | None = None
+    status: int = 0
+    accepted: float = 0.0
+    first: float = 0.0
+    usage: Usage | None = None
+    stop: Stop | None = None
+    error: GatewayError | None = None
+    left: bool = False
+
+    def note(self, deltas: Sequence[Delta]) -> None:
+        """Remember what the deltas say about tokens and the end."""
+        for delta in deltas:
+            if isinstance(delta, Usage):
+                self.usage = delta
+            elif isinstance(delta, Stop):
+                self.stop = delta
+
+    def fields(self) -> dict[str, Any]:
+        """The log line's fields: who asked for what, who answered, times in milliseconds, tokens, and how it ended."""
+        now = time.monotonic()
+        out: dict[str, Any] = {
+            "id": self.http.id,
+            "client": self.http.client,
+            "agent": self.http.header("user-agent"),
+            "method": self.http.method,
+            "path": self.http.mount + self.http.path,
+            "status": self.status,
+            "ms": _ms(self.started, now),
+        }
+        if self.request is not None:
+            out |= {"task": self.request.task, "model": self.request.model, "stream": self.request.stream}
+        if self.route is not None:
+            out |= {"pipeline": self.pipeline, "backend": self.route.backend, "upstream_model": self.route.model}
+        out |= {f"{name}_ms": _ms(self.started, at) for name, at in self._moments() if at}
+        if self.usage is not None:
+            out |= {"input_tokens": self.usage.input_tokens, "output_tokens": self.usage.output_tokens}
+        if self.stop is not None:
+            out |= {"stop_reason": self.stop.reason, "stop_sequence": self.stop.sequence}
+        if self.error is not None:
+            out |= {"error": self.error.kind, "message": self.error.message}
+        if self.left:
+            out["left"] = True
+        return out
+
+    def _moments(self) -> tuple[tuple[str, float], ...]:
+        return ("accepted", self.accepted), ("first", self.first)
+
+
+def _ms(start: float, end: float) -> float:
+    return round((end - start) * 1000, 1)

@@ -1,0 +1,136 @@
+"""Deltas -> a Message as server-sent events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from core import Delta, GatewayError, HTTPRequest, Request, Stop, Thinking, ToolUse, Usage
+from plugins.anthropic.envelope import Headers, error_headers, error_value
+from plugins.anthropic.events import DELTA_END, END, PIECE_TYPES, PING, delta_prefix, event, skeleton, stream_headers
+from plugins.anthropic.jsontext import dumps
+from plugins.anthropic.message import Piece, message_value, omits_thinking, opens_block, usage_value
+from plugins.anthropic.signature import sign
+
+
+@attrs.define(eq=False)
+class _OpenBlock:
+    """The block that is being written. `prefix` is what each of its deltas begins with, up to the string."""
+
+    kind: type[Piece]
+    index: int
+    prefix: bytes
+    thinking: list[str] = attrs.field(factory=list)
+    silent: bool = True  # no delta was written yet
+
+
+@attrs.define(eq=False)
+class StreamAnswer:
+    """The answer to a message request that streams."""
+
+    http: HTTPRequest
+    request: Request
+    cache_usage: bool = attrs.field(kw_only=True, default=False)
+    status: int = attrs.field(init=False, default=200)
+    headers: Headers = attrs.field(init=False)
+    _started: bool = attrs.field(init=False, default=False)
+    _blocks: int = attrs.field(init=False, default=0)
+    _open: _OpenBlock | None = attrs.field(init=False, default=None)
+    _omit_thinking: bool = attrs.field(init=False)
+    _usage: Usage = attrs.field(init=False, factory=Usage)
+    _stop: Stop | None = attrs.field(init=False, default=None)
+
+    @headers.default
+    def _stream(self) -> Headers:
+        return stream_headers(self.http)
+
+    @_omit_thinking.default
+    def _omitted(self) -> bool:
+        return omits_thinking(self.request)
+
+    def feed(self, deltas: Sequence[Delta]) -> bytes:
+        """The events that the deltas make; usage and stop wait for the end."""
+        out: list[bytes] = []
+        for delta in deltas:
+            if isinstance(delta, Piece):
+                self._write(delta, out)
+            elif isinstance(delta, Usage):
+                self._usage = delta
+            elif isinstance(delta, Stop):
+                self._stop = delta
+        return b"".join(out)
+
+    def ping(self) -> bytes:
+        """A `ping`, after the start of the message."""
+        out: list[bytes] = []
+        self._start(out)
+        return b"".join((*out, PING))
+
+    def finish(self) -> bytes:
+        """The end of the open block and of the message. Raises RuntimeError when no Stop was fed."""
+        if self._stop is None:
+            raise RuntimeError("finish() without a Stop")
+        out: list[bytes] = []
+        self._start(out)
+        self._close(out)
+        delta = {"stop_reason": self._stop.reason, "stop_sequence": self._stop.sequence}
+        usage = usage_value(self._usage, cache_usage=self.cache_usage)
+        out.append(event({"type": "message_delta", "delta": delta, "usage": usage}))
+        out.append(END)
+        return b"".join(out)
+
+    def fail(self, error: GatewayError) -> bytes:
+        """The envelope with its status while nothing was sent; else an `error` event, which is the last."""
+        if not self._started:
+            self.status = error.status
+            self.headers = error_headers(self.http, error)
+            return dumps(error_value(self.http, error))
+        out: list[bytes] = []
+        self._close(out, whole=False)
+        out.append(event(error_value(self.http, error)))
+        return b"".join(out)
+
+    def _start(self, out: list[bytes]) -> None:
+        if not self._started:
+            self._started = True
+            usage = usage_value(attrs.evolve(self._usage, output_tokens=0), cache_usage=self.cache_usage)
+            out.append(event({"type": "message_start", "message": message_value(self.request.model, [], None, usage)}))
+
+    def _write(self, piece: Piece, out: list[bytes]) -> None:
+        block = self._open
+        if block is None or opens_block(piece, block.kind):
+            block = self._begin(piece, out)
+        if isinstance(piece, ToolUse):
+            text = piece.arguments
+            if not text:
+                return
+        else:
+            text = piece.text
+            if block.kind is Thinking:
+                block.thinking.append(text)
+                if self._omit_thinking:
+                    return
+        block.silent = False
+        out += (block.prefix, dumps(text), DELTA_END)
+
+    def _begin(self, piece: Piece, out: list[bytes]) -> _OpenBlock:
+        opens_block(piece, None)  # refuses a piece that belongs to no call
+        self._start(out)
+        self._close(out)
+        index, self._blocks = self._blocks, self._blocks + 1
+        out.append(event({"type": "content_block_start", "index": index, "content_block": skeleton(piece)}))
+        self._open = _OpenBlock(piece.__class__, index, delta_prefix(index, *PIECE_TYPES[piece.__class__]))
+        return self._open
+
+    def _close(self, out: list[bytes], *, whole: bool = True) -> None:
+        """End the open block; one that is not whole gets nothing that the model did not write."""
+        block, self._open = self._open, None
+        if block is None:
+            return
+        if block.kind is Thinking:
+            prefix = delta_prefix(block.index, b"signature_delta", b"signature")
+            out += (prefix, dumps(sign("".join(block.thinking))), DELTA_END)
+        elif block.kind is ToolUse and block.silent and whole:
+            out += (block.prefix, b'"{}"', DELTA_END)
+        out.append(event({"type": "content_block_stop", "index": block.index}))

@@ -1,0 +1,64 @@
+"""Tools and the choice among them: JSON -> Tool, OtherTool, ToolChoice of core.request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from cattrs import Converter
+
+from core import OtherTool, Tool, ToolChoice
+from plugins.anthropic.scalars import Hook
+from plugins.anthropic.structure import class_hook, json_object, tagged
+
+
+@attrs.frozen
+class Choice:
+    """`tool_choice`, but for its type."""
+
+    disable_parallel_tool_use: bool = False
+
+
+@attrs.frozen
+class NamedChoice:
+    """`tool_choice` of type `tool`."""
+
+    name: str
+    disable_parallel_tool_use: bool = False
+
+
+@attrs.frozen
+class NamedTool:
+    """What a tool that is defined by its type may still say."""
+
+    name: str = ""
+
+
+def tool_hook(converter: Converter) -> Hook:
+    """A hook for one tool: a client's own when its `type` is absent, null or `custom`, else one known by its type."""
+    named = class_hook(converter, NamedTool)
+
+    def other(value: dict[str, Any], _: Any) -> OtherTool:
+        return OtherTool(value["type"], named(value, None).name, json_object(value))
+
+    tool = tagged({"custom": class_hook(converter, Tool)}, other)
+
+    def structure(value: Any, _: Any) -> Tool | OtherTool:
+        if value.__class__ is dict and value.get("type") is None:
+            value = {**value, "type": "custom"}
+        return tool(value, None)  # type: ignore[no-any-return]
+
+    return structure
+
+
+def choice_hook(converter: Converter) -> Hook:
+    """A hook for `tool_choice`."""
+    plain, named = class_hook(converter, Choice), class_hook(converter, NamedChoice)
+
+    def structure(value: dict[str, Any], _: Any) -> ToolChoice:
+        mode = value["type"]
+        choice: Choice | NamedChoice = (named if mode == "tool" else plain)(value, None)
+        name = choice.name if isinstance(choice, NamedChoice) else ""
+        return ToolChoice(mode, name, parallel=not choice.disable_parallel_tool_use)
+
+    return tagged(dict.fromkeys(("auto", "any", "tool", "none"), structure))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core import HTTPRequest, Model, Request, Route, hookimpl
+from core.chat import UpstreamClient
+from core.config import BackendConfig
+from core.pipeline import Back, NoAnswerError, Pipeline, call_hook
+from tests.core.fakes import Front, manager
+
+HTTP = HTTPRequest("GET", "/x")
+
+
+class Lists:
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    @hookimpl
+    def list_models(self) -> list[Model] | None:
+        return [Model(name) for name in self.names] or None
+
+
+def pipeline(*plugins: object) -> Pipeline:
+    made = manager()
+    for number, plugin in enumerate(plugins):
+        made.register(plugin, name=f"p{number}")
+    return Pipeline("main", ("/v1",), made, {})
+
+
+def test_models_of_all_plugins_are_joined_in_their_order() -> None:
+    models = pipeline(Lists("a", "b"), Lists(), Lists("c")).list_models(HTTP)
+    assert [model.id for model in models] == ["a", "b", "c"]
+
+
+def test_no_plugin_for_a_hook_of_the_front_is_none() -> None:
+    empty = pipeline()
+    assert empty.parse(HTTP) is None
+    assert empty.route(HTTP, Request("message")) is None
+
+
+def test_serialize_must_be_answered() -> None:
+    with pytest.raises(NoAnswerError, match="serialize of pipeline 'main'"):
+        pipeline().serialize(HTTP, None)
+
+
+@pytest.mark.parametrize("hook", ["call_upstream", "translate_content", "translate_stop"])
+def test_the_hooks_of_the_back_must_be_answered(hook: str) -> None:
+    back = Back("b", manager(), UpstreamClient(BackendConfig("b", ())))
+    with pytest.raises(NoAnswerError, match=f"{hook} of backend 'b'"):
+        getattr(back, hook)(Request("message"), Route(()))
+
+
+def test_a_fault_names_the_deepest_plugin() -> None:
+    class Wraps:
+        @hookimpl(wrapper=True)
+        def parse(self) -> Any:
+            return (yield)
+
+    with pytest.raises(ValueError, match="secret") as caught:
+        Pipeline("main", (), manager(Front(), Wraps()), {}).parse(HTTPRequest("GET", "/crash"))
+    assert caught.value.__notes__ == ["in parse of plugin 'Front', pipeline 'main'"]
+
+
+def test_a_fault_outside_of_any_plugin_says_so() -> None:
+    with pytest.raises(Exception, match="http") as caught:
+        manager_call_without_arguments()
+    assert "an unknown plugin" in caught.value.__notes__[0]
+
+
+def manager_call_without_arguments() -> None:
+    call_hook(manager(Front()), "parse", "pipeline 'main'", {})

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import time
+
+from core.deltas import Stop, Text, Usage
+from core.errors import RequestError
+from core.record import Record
+from core.request import Candidate, HTTPRequest, Request, Route
+
+HTTP = HTTPRequest("POST", "/messages", mount="/v1", headers=[(b"user-agent", b"cli")], id="req_1", client="h:1")
+
+
+def test_a_refused_request_has_no_fields_of_an_answer() -> None:
+    fields = Record(HTTP, status=400, error=RequestError("model: Field required")).fields()
+    assert fields.pop("ms") >= 0
+    assert fields == {
+        "id": "req_1",
+        "client": "h:1",
+        "agent": "cli",
+        "method": "POST",
+        "path": "/v1/messages",
+        "status": 400,
+        "error": "invalid_request",
+        "message": "model: Field required",
+    }
+
+
+def test_an_answer_has_them_all() -> None:
+    now = time.monotonic()
+    record = Record(HTTP, started=now - 1, accepted=now - 0.5, first=now - 0.25, pipeline="p")
+    record.request = Request("message", model="m", stream=True)
+    record.route = Route((Candidate("b", "up"),))
+    record.note([Text("x"), Usage(3, 4), Usage(3, 5)])
+    record.note([Stop("stop_sequence", "END")])
+    fields = record.fields()
+    assert (fields["accepted_ms"], fields["first_ms"]) == (500.0, 750.0)
+    assert fields["ms"] >= 1000
+    wanted = {
+        "model": "m",
+        "stream": True,
+        "backend": "b",
+        "upstream_model": "up",
+        "input_tokens": 3,
+        "output_tokens": 5,
+    }
+    assert wanted.items() <= fields.items()
+    assert (fields["stop_reason"], fields["stop_sequence"]) == ("stop_sequence", "END")
+    assert "left" not in fields
+
+
+def test_no_header_but_the_agent_is_told() -> None:
+    http = HTTPRequest("POST", "/", headers=[(b"x-api-key", b"sk-secret"), (b"authorization", b"Bearer sk-secret")])
+    assert "sk-secret" not in repr(Record(http).fields())
