@@ -1,0 +1,29 @@
+"""The toolkit for backends that speak chat completions: a dialect, a call, translators."""
+
+from core.chat.body import chat_body, merge
+from core.chat.call import Call
+from core.chat.chunks import Chunk, ChunkReader, one_chunk, the_choice, the_delta
+from core.chat.client import UpstreamClient
+from core.chat.content import Content
+from core.chat.dialect import Dialect
+from core.chat.reasoning import Reasoning, ReasoningField
+from core.chat.stops import FinishReason, StopField, VerboseStop
+
+__all__ = [
+    "Call",
+    "Chunk",
+    "ChunkReader",
+    "Content",
+    "Dialect",
+    "FinishReason",
+    "Reasoning",
+    "ReasoningField",
+    "StopField",
+    "UpstreamClient",
+    "VerboseStop",
+    "chat_body",
+    "merge",
+    "one_chunk",
+    "the_choice",
+    "the_delta",
+]

@@ -1,0 +1,35 @@
+"""Where a backend's chat completions are, from the URL an operator wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import httpx
+
+_ENDPOINT: Final = "/chat/completions"
+_VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
+
+
+def api_root(url: str) -> httpx.URL:
+    """The API's root, e.g. http://host:8000/v1, without a slash at its end.
+
+    `http://host`, `http://host/`, `http://host/v1`, `http://host/v1/` and `http://host/v1/chat/completions` are all one.
+    A path gets `/v1` behind it unless a part of it is a version already (`/v1`, `/openai/v1`, `/v1beta/openai`) or the
+    URL names the endpoint itself: `…/chat/completions` is taken as it is.
+    """
+    parsed = httpx.URL(url.strip())
+    path = parsed.path.rstrip("/")
+    if path.endswith(_ENDPOINT):
+        path = path.removesuffix(_ENDPOINT)
+    elif not any(_VERSION.fullmatch(part) for part in path.split("/")):
+        path += "/v1"
+    return parsed.copy_with(path=path or "/", fragment=None)
+
+
+def chat_url(url: str, query: Mapping[str, str] | None = None) -> httpx.URL:
+    """The endpoint's URL, with the query of the written URL and `query` together."""
+    root = api_root(url)
+    full = root.copy_with(path=root.path.rstrip("/") + _ENDPOINT)
+    return full.copy_merge_params(dict(query)) if query else full

@@ -1,0 +1,113 @@
+"""The upstream call: one request to a chat-completions server, its chunks, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any
+
+import anyio
+import attrs
+import httpx
+import orjson
+
+from core.chat.body import chat_body
+from core.chat.chunks import Chunk, ChunkReader
+from core.chat.client import UpstreamClient
+from core.chat.dialect import Dialect
+from core.chat.transport import NETWORK_ERRORS, network_error
+from core.errors import UpstreamError
+from core.request import Request, Route
+
+DRAIN = 0.25
+"""Seconds that a finished answer may take to end its connection's turn, so that the connection can be kept."""
+
+
+@attrs.frozen(eq=False)
+class Call:
+    """An upstream call, not yet begun: a value until it is entered, so that a wrapper can change it by `attrs.evolve`.
+
+    `stream` None leaves it to the backend's table and else to the client's own choice; `url` replaces the backend's.
+    Entering sends the request and raises UpstreamError when it is refused, or RequestError for what the dialect cannot
+    say; it gives an async iterator of lists of chunks, one list per network read.
+    """
+
+    request: Request
+    route: Route
+    client: UpstreamClient
+    dialect: Dialect = attrs.field(factory=Dialect)
+    stream: bool | None = None
+    url: str = ""
+    _stack: AsyncExitStack = attrs.field(init=False, repr=False, factory=AsyncExitStack)
+
+    def body(self) -> dict[str, Any]:
+        """The request's JSON body."""
+        backend = self.client.backend
+        dialect = self.client.dialect(self.dialect)
+        return chat_body(
+            self.request, model=self.route.model, dialect=dialect, stream=self._streams(), extra=backend.extra_body
+        )
+
+    async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
+        data = orjson.dumps(self.body())
+        response = await self.client.post(data, self.url)
+        reader = ChunkReader()
+        reads = aiter(response.aiter_bytes() if "content-encoding" in response.headers else _stream(response))
+        self._stack.push_async_callback(_close, response, reads, reader)
+        chunks = _chunks(reads, reader)
+        self._stack.push_async_callback(chunks.aclose)
+        return chunks
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Closing must happen when the client has left, too: that is what tells the engine to stop.
+        with anyio.CancelScope(shield=True):
+            await self._stack.aclose()
+
+    def _streams(self) -> bool:
+        wanted = self.client.backend.stream
+        if wanted != "auto":
+            return wanted == "always"
+        return self.request.stream if self.stream is None else self.stream
+
+
+def _stream(response: httpx.Response) -> httpx.AsyncByteStream:
+    stream = response.stream
+    if not isinstance(stream, httpx.AsyncByteStream):
+        raise UpstreamError("the transport gave no byte stream")
+    return stream
+
+
+async def _chunks(reads: AsyncIterator[bytes], reader: ChunkReader) -> AsyncGenerator[list[Chunk]]:
+    try:
+        async for data in reads:
+            chunks = reader.feed(data)
+            if chunks:
+                yield chunks
+            if reader.error is not None:
+                raise reader.error
+            if reader.done:
+                return
+    except NETWORK_ERRORS as error:
+        raise network_error(error) from error
+    chunks = reader.flush()
+    if chunks:
+        yield chunks
+    if reader.error is not None:
+        raise reader.error
+
+
+async def _close(response: httpx.Response, reads: AsyncIterator[bytes], reader: ChunkReader) -> None:
+    """End the response. After a whole answer the last bytes are read first, or the connection could not be kept."""
+    try:
+        if reader.done:
+            with anyio.move_on_after(DRAIN):
+                async for _ in reads:
+                    pass
+        if isinstance(reads, AsyncGenerator):
+            await reads.aclose()
+        await response.aclose()
+    except NETWORK_ERRORS:
+        pass

@@ -1,0 +1,85 @@
+"""The client of one backend: its address, headers, connections, and requests on them."""
+
+from __future__ import annotations
+
+import attrs
+import httpx
+
+from core.chat.address import chat_url
+from core.chat.dialect import Dialect
+from core.chat.failures import failure
+from core.chat.transport import NETWORK_ERRORS, fixed_headers, is_stale, make_transport, network_error
+from core.config import BackendConfig
+from core.errors import UpstreamError
+
+ERROR_BODY_LIMIT = 256 * 1024
+"""Bytes of an error body that are read."""
+
+
+class UpstreamClient:
+    """Speaks HTTP to one backend. All calls to the backend share it, and with it a pool of connections.
+
+    `http` is a plain `httpx.AsyncClient` on the same connections, for what a plugin asks the engine besides chat.
+    """
+
+    def __init__(self, backend: BackendConfig, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self.backend = backend
+        self._transport = transport or make_transport(backend)
+        self._headers = fixed_headers(backend)
+        self._url = chat_url(backend.url, backend.query) if backend.url else None
+        timeout = httpx.Timeout(backend.read_timeout, connect=backend.connect_timeout, pool=None)
+        self._extensions = {"timeout": timeout.as_dict()}
+        self.http = httpx.AsyncClient(transport=self._transport, headers=self._headers, timeout=timeout)
+
+    def dialect(self, base: Dialect) -> Dialect:
+        """The plugin's dialect with the single fields that the backend's table overrides."""
+        return attrs.evolve(base, **self.backend.dialect) if self.backend.dialect else base
+
+    async def post(self, body: bytes, url: str = "") -> httpx.Response:
+        """POST to the chat completions of the backend, or of `url` instead; the open response of a success.
+
+        Raises UpstreamError for an answer with another status than 2xx, and when there is none.
+        """
+        target = chat_url(url, self.backend.query) if url else self._url
+        if target is None:
+            raise UpstreamError("this backend has no url")
+        request = httpx.Request("POST", target, headers=self._headers, content=body, extensions=self._extensions)
+        response = await self._send(request)
+        if response.is_success:
+            return response
+        try:
+            raise failure(response.status_code, response.headers, await _head(response), hide=self._hidden(target))
+        finally:
+            await response.aclose()
+
+    async def _send(self, request: httpx.Request, *, again: bool = True) -> httpx.Response:
+        try:
+            return await self._transport.handle_async_request(request)
+        except NETWORK_ERRORS as error:
+            if again and is_stale(error):
+                return await self._send(request, again=False)
+            raise network_error(error) from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.http.aclose()
+
+    def _hidden(self, url: httpx.URL) -> list[str]:
+        """What must not be in an error: secrets and the upstream's address."""
+        secrets = [secret.reveal() for secret in self.backend.headers.values()]
+        if self.backend.key is not None:
+            secrets.append(self.backend.key.reveal())
+        return [*secrets, str(url), str(url.copy_with(path="/", query=None)).rstrip("/"), url.netloc.decode()]
+
+
+async def _head(response: httpx.Response) -> bytes:
+    """The beginning of an error body, as far as it can be read."""
+    body = b""
+    try:
+        async for data in response.aiter_bytes():
+            body += data
+            if len(body) > ERROR_BODY_LIMIT:
+                break
+    except NETWORK_ERRORS:
+        pass
+    return body[:ERROR_BODY_LIMIT]

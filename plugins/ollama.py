@@ -1,0 +1,42 @@
+"""Ollama (read fb30760, 2026-08).
+
+Reasoning is in `reasoning`; the matched stop is not reported; `max_completion_tokens`, `tool_choice` and
+`parallel_tool_calls` are ignored without a word.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core import Request, Route, hookimpl
+from core.chat import Call, Content, Dialect, FinishReason, ReasoningField, UpstreamClient
+
+DIALECT: Final = Dialect(
+    max_stops=None,
+    reasoning_history="reasoning",
+    thinking_off={"reasoning_effort": "none"},
+    efforts=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    parallel_tool_calls=False,
+)
+
+
+@attrs.frozen(eq=False)
+class Ollama:
+    """Ollama: reasoning in `reasoning`, no report of the matched stop."""
+
+    @hookimpl
+    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:
+        """The call, in this dialect."""
+        return Call(request, route, client, DIALECT)
+
+    @hookimpl
+    def translate_stop(self) -> FinishReason:
+        """How this engine says why it stopped."""
+        return FinishReason()
+
+    @hookimpl
+    def translate_content(self) -> Content:
+        """Where this engine puts its reasoning."""
+        return Content(ReasoningField("reasoning", "reasoning_content"))

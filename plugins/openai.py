@@ -1,0 +1,36 @@
+"""OpenAI's own chat completions, and any server that speaks just that.
+
+The matched stop sequence is not reported. A reasoning model's limit is `max_completion_tokens`: set
+`max_tokens_field` in the backend's table for servers that know only that one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core import Request, Route, hookimpl
+from core.chat import Call, Content, Dialect, FinishReason, UpstreamClient
+
+DIALECT: Final = Dialect()
+
+
+@attrs.frozen(eq=False)
+class OpenAI:
+    """Plain chat completions; takes reasoning from either of its two usual fields."""
+
+    @hookimpl
+    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:
+        """The call, in this dialect."""
+        return Call(request, route, client, DIALECT)
+
+    @hookimpl
+    def translate_stop(self) -> FinishReason:
+        """How this engine says why it stopped."""
+        return FinishReason()
+
+    @hookimpl
+    def translate_content(self) -> Content:
+        """Where this engine puts its reasoning."""
+        return Content()
