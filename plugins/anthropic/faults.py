@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cattrs.errors import ClassValidationError, IterableValidationError
+from cattrs.errors import AttributeValidationNote, ClassValidationError, IterableValidationError
 
 
 class FaultError(ValueError):
@@ -41,12 +41,8 @@ def _first(error: Exception) -> tuple[list[str], str]:
 
 def _child(error: ClassValidationError | IterableValidationError) -> tuple[Exception, list[str]]:
     """The first exception below, with the step that leads to it."""
-    if isinstance(error, ClassValidationError):
-        fields, others = error.group_exceptions()
-        if fields:
-            return fields[0][0], [fields[0][1].name]
+    placed, others = error.group_exceptions()
+    if not placed:
         return others[0], []
-    items, others = error.group_exceptions()
-    if items:
-        return items[0][0], [str(items[0][1].index)]
-    return others[0], []
+    inner, note = placed[0]
+    return inner, [note.name if isinstance(note, AttributeValidationNote) else str(note.index)]

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import attrs
 
-from core import Delta, HTTPRequest, Model, Request, RequestError
+from core import Delta, Model, Request, RequestError
 from plugins.anthropic.envelope import JSONAnswer
 from plugins.anthropic.jsontext import dumps
 
@@ -65,7 +65,6 @@ class Page:
 class ModelsAnswer(JSONAnswer):
     """Lists the models that were fed, or tells about the one that the request names."""
 
-    http: HTTPRequest
     request: Request
     _models: dict[str, Model] = attrs.field(init=False, factory=dict)
 

@@ -14,7 +14,8 @@ from plugins.anthropic.body import Body, body_hook
 from plugins.anthropic.endpoints import resolve
 from plugins.anthropic.faults import FaultError, explain
 from plugins.anthropic.rules import check
-from plugins.anthropic.structure import Hook, new_converter
+from plugins.anthropic.scalars import Hook
+from plugins.anthropic.structure import new_converter
 
 BILLING: Final = "x-anthropic-billing-header:"
 """How a system text begins that is no instruction but a note for the provider's books."""

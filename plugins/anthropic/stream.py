@@ -99,7 +99,7 @@ class StreamAnswer:
 
     def _write(self, piece: Piece, out: list[bytes]) -> None:
         block = self._open
-        if block is None or opens_block(piece, block.kind):
+        if opens_block(piece, block.kind if block else None) or block is None:
             block = self._begin(piece, out)
         if isinstance(piece, ToolUse):
             text = piece.arguments
@@ -115,7 +115,6 @@ class StreamAnswer:
         out += (block.prefix, dumps(text), DELTA_END)
 
     def _begin(self, piece: Piece, out: list[bytes]) -> _OpenBlock:
-        opens_block(piece, None)  # refuses a piece that belongs to no call
         self._start(out)
         self._close(out)
         index, self._blocks = self._blocks, self._blocks + 1

@@ -16,7 +16,7 @@ from plugins.anthropic.scalars import Hook, add_scalar_hooks
 
 
 def new_converter() -> Converter:
-    """A converter that structures JSON values and attrs classes by the rules above."""
+    """A converter that structures JSON values and attrs classes by these rules."""
     converter = Converter(detailed_validation=True)
     add_scalar_hooks(converter)
     converter.register_structure_hook_func(lambda kind: kind == dict[str, Any], json_object)
@@ -74,7 +74,7 @@ def tagged(variants: Mapping[str, Hook], other: Hook | None = None) -> Hook:
         try:
             return hook(value, None)
         except (FaultError, BaseValidationError) as error:
-            error.add_note(Tag(tag))
+            error.add_note(Tag(tag[:80]))
             raise
 
     return structure
@@ -82,16 +82,17 @@ def tagged(variants: Mapping[str, Hook], other: Hook | None = None) -> Hook:
 
 def json_object(value: Any, _: Any = None) -> dict[str, Any]:
     """A JSON object that is kept as it came, and can be written again."""
+    mapping = _mapping(value)
     try:
         # orjson reads 1024 levels but writes 254; the eight lists are room for what the upstream's body puts around it.
-        orjson.dumps([[[[[[[[_mapping(value)]]]]]]]])
+        orjson.dumps([[[[[[[[mapping]]]]]]]])
     except orjson.JSONEncodeError:
         raise FaultError("Input is nested too deeply") from None
-    return value
+    return mapping
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    if value.__class__ is not dict:
+    if not isinstance(value, dict):
         raise FaultError("Input should be an object")
     return value
 
