@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 import attrs
 
+from core.errors import ConfigError
+from core.faults import did_you_mean
+
 
 @attrs.frozen
 class Secret:
@@ -33,12 +36,14 @@ class PipelineConfig:
 class BackendConfig:
     """One `[backends.NAME]` table.
 
-    `url` as written; times in seconds; `dialect` holds single fields of `core.chat.Dialect` that the table overrides;
+    `url` as written; `ca` a file; times in seconds; `dialect` holds single fields of `core.chat.Dialect` that the table
+    overrides; `wraps` names the wrappers behind the first plugin (None: those that the plugins' classes name);
     `options` are its sub-tables, by plugin.
     """
 
     name: str
     plugins: tuple[str, ...]
+    wraps: tuple[str, ...] | None = None
     url: str = ""
     key: Secret | None = None
     headers: Mapping[str, Secret] = attrs.field(factory=dict)
@@ -62,3 +67,10 @@ class Config:
     pipelines: tuple[PipelineConfig, ...]
     backends: Mapping[str, BackendConfig]
     options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+
+    def backend(self, name: str, *, table: str, key: str) -> BackendConfig:
+        """The backend of that name. Raises ConfigError, placed at table and key, with the nearest name."""
+        if name in self.backends:
+            return self.backends[name]
+        hint = did_you_mean(name, self.backends, "backends")
+        raise ConfigError(f"no backend {name!r}", file=self.file, table=table, key=key, hint=hint)

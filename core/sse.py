@@ -55,12 +55,12 @@ class EventDecoder:
         return [event] if event else []
 
     def _unify_line_ends(self, data: bytes) -> bytes:
-        # A CR at the very end may be half of a CRLF: it waits for the next bytes.
-        if self._cr:
-            data = b"\r" + data
-        self._cr = data.endswith(b"\r")
-        if self._cr:
-            data = data[:-1]
+        # A CR ends its line at once, for a peer that ends lines so may say nothing more; the LF of a CRLF that was cut
+        # in two is then skipped.
+        if self._cr and data:
+            data = data.removeprefix(b"\n")
+            self._cr = False
+        self._cr = data.endswith(b"\r") or self._cr
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _read(self, block: bytes) -> Event | None:

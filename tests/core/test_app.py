@@ -1,0 +1,41 @@
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.asgi import ASGIApp
+from tests.core.samples import BACKEND, PIPELINE, write
+
+FAULT = "[backends.one] key 'ulr': unknown key; did you mean 'url'?"
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "core.app", raising=False)
+
+
+def test_app_is_the_gateway_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, PIPELINE + BACKEND)
+    monkeypatch.setenv("PIPELINES_TOML", str(path))
+    app = importlib.import_module("core.app").app
+    assert isinstance(app, ASGIApp)
+    assert app.gateway.loaded.config.file == str(path)
+
+
+def test_a_wrong_file_ends_the_import_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPELINES_TOML", str(write(tmp_path, f"{PIPELINE}{BACKEND}ulr = 3")))
+    with pytest.raises(SystemExit) as caught:
+        importlib.import_module("core.app")
+    assert caught.value.code == f"{tmp_path / 'pipelines.toml'}: {FAULT}"
+
+
+def test_a_bare_hypercorn_prints_nothing_but_that_line(tmp_path: Path) -> None:
+    path = write(tmp_path, f"{PIPELINE}{BACKEND}ulr = 3")
+    command = [sys.executable, "-m", "hypercorn", "core.app:app", "--workers", "2", "--bind", "127.0.0.1:0"]
+    environ = {**os.environ, "PIPELINES_TOML": str(path)}
+    result = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert result.stdout == ""
+    assert set(result.stderr.splitlines()) == {f"{path}: {FAULT}"}

@@ -1,0 +1,112 @@
+from pathlib import Path
+
+import pytest
+
+from core import Candidate, ConfigError, HTTPRequest, Model, Request, RequestError
+from core.config import BackendConfig, Config
+from core.config_file import read_config
+from core.loader import load
+from plugins.models import Entry, Models
+
+MODELS = Models(
+    {
+        "exact": Entry("one", "upstream", "A Name"),
+        "same": Entry("one"),
+        "claude-*": Entry("two", "general"),
+        "claude-haiku-*": Entry("three", "small"),
+        "claude-haiku-4": Entry("one", "exact haiku"),
+        "gpt-[45]": Entry("two"),
+        "o?": Entry("two"),
+    }
+)
+CONFIG = Config("p.toml", (), {name: BackendConfig(name, ("p",)) for name in ("one", "two", "three")})
+
+
+def where(name: str) -> Candidate:
+    route = MODELS.route(Request("message", model=name))
+    assert route is not None
+    (candidate,) = route.candidates
+    return candidate
+
+
+@pytest.mark.parametrize(
+    ("name", "candidate"),
+    [
+        ("exact", Candidate("one", "upstream")),
+        ("same", Candidate("one", "same")),
+        ("claude-sonnet-5", Candidate("two", "general")),
+        ("claude-haiku-4", Candidate("one", "exact haiku")),
+        ("claude-haiku-4-5", Candidate("three", "small")),
+        ("claude-", Candidate("two", "general")),
+        ("gpt-5", Candidate("two", "gpt-5")),
+        ("o3", Candidate("two", "o3")),
+    ],
+)
+def test_exact_names_win_then_the_longest_glob(name: str, candidate: Candidate) -> None:
+    assert where(name) == candidate
+
+
+@pytest.mark.parametrize("name", ["Exact", "CLAUDE-x", "exact ", "gpt-3", "o33", ""])
+@pytest.mark.parametrize("task", ["message", "count_tokens"])
+def test_an_unknown_name_is_not_found(name: str, task: str) -> None:
+    request = Request("message" if task == "message" else "count_tokens", model=name)
+    with pytest.raises(RequestError) as caught:
+        MODELS.route(request)
+    assert (caught.value.kind, caught.value.status, caught.value.message) == ("not_found", 404, f"model: {name}")
+
+
+def test_a_list_of_models_needs_no_route() -> None:
+    assert MODELS.route(Request("models", model="exact")) is None
+
+
+def test_models_are_the_exact_names_in_order() -> None:
+    assert MODELS.list_models() == [Model("exact", "A Name"), Model("same"), Model("claude-haiku-4")]
+
+
+def test_check_refuses_a_route_to_a_missing_backend() -> None:
+    MODELS.check(CONFIG)
+    with pytest.raises(ConfigError) as caught:
+        Models({"a b": Entry("oen")}).check(CONFIG)
+    assert str(caught.value) == "p.toml: [models] key 'a b': no backend 'oen'; did you mean 'one'?"
+
+
+FILE = """
+[pipelines.main]
+paths = ["/v1"]
+plugins = ["tests.core.samples:Front", "models"]
+[pipelines.main.models]
+"b" = { backend = "one", model = "of the pipeline" }
+[models]
+"a" = { backend = "one", display_name = "A" }
+"b" = { backend = "one" }
+[backends.one]
+plugins = ["tests.core.samples:Engine"]
+"""
+
+
+def test_the_table_is_read_from_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "pipelines.toml"
+    path.write_text(FILE)
+    (pipeline,) = load(read_config(path, {}), {}).pipelines
+    http = HTTPRequest("POST", "/messages")
+    found = [pipeline.route(http, Request("message", model=name)) for name in ("a", "b")]
+    assert [route and route.model for route in found] == ["a", "of the pipeline"]
+    assert pipeline.list_models(http) == [Model("model-one"), Model("a", "A"), Model("b")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('"a" = { bckend = "one" }', "[models] key 'a.bckend': unknown key; did you mean 'backend'?"),
+        ('"q.5" = { model = "x" }', "[models] key '\"q.5\".backend': missing"),
+        ('"a" = "one"', "[models] key 'a': expected a table, got a string"),
+        ('"a" = { backend = "oen" }', "[models] key 'a': no backend 'oen'; did you mean 'one'?"),
+    ],
+)
+def test_faults_are_one_line(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "pipelines.toml"
+    head, tail = FILE.split("[models]")
+    path.write_text(f"{head}[models]\n{line}\n[backends.one]{tail.split('[backends.one]')[1]}")
+    with pytest.raises(ConfigError) as caught:
+        load(read_config(path, {}), {})
+    assert str(caught.value) == f"{path}: {message}"
