@@ -1,9 +1,9 @@
 """The hooks, in the order in which a request meets them. This page is the manual; docs/plugins.md shows them at work.
 
 All are plain functions (never `async def`) and are called once per request or, where it says so, once at start. They
-return values or small objects; the objects do the waiting and the per-chunk work. A plugin implements the hooks it wants,
-taking only the arguments it needs, marked with `core.hookimpl`. Where plugins answer the same hook, the one listed later
-in pipelines.toml is asked first, and a wrapper (`hookimpl(wrapper=True)`) wraps what is listed before it.
+return values or small objects; the objects do the waiting and the per-chunk work. A plugin implements the hooks it
+wants, taking only the arguments it needs, marked with `core.hookimpl`. Where plugins answer the same hook, the one
+listed later in pipelines.toml is asked first, and a wrapper (`hookimpl(wrapper=True)`) wraps what is listed before it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Chunk = dict[str, Any]
 """One chat-completions JSON object from the upstream, untrusted; a whole completion is a stream of one chunk."""
 
 Call = AbstractAsyncContextManager[AsyncIterator[list[Chunk]]]
-"""Sends the request on entering (raises UpstreamError when it is refused) and gives lists of chunks, one list per network
-read; leaving it ends the upstream's generation. A chunk that carries an error is raised as UpstreamError, never given."""
+"""Sends the request on entering (raises UpstreamError when it is refused) and gives lists of chunks, one list per
+network read; leaving it ends the generation. A chunk that carries an error is raised as UpstreamError, never given."""
 
 
 class ContentTranslator(Protocol):

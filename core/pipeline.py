@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NoAnswerError(Exception):
-    """No plugin answered a hook that must be answered: the loader lets no such pipeline start, so a plugin gave None."""
+    """A hook that must be answered got None, although the loader saw that there is a plugin for it."""
 
 
 @attrs.frozen(eq=False)

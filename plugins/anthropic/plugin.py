@@ -10,6 +10,7 @@ from plugins.anthropic.envelope import JSONAnswer
 from plugins.anthropic.message import MessageAnswer
 from plugins.anthropic.models import ModelsAnswer
 from plugins.anthropic.parse import Parser
+from plugins.anthropic.prompt_only import PromptOnly
 from plugins.anthropic.stream import StreamAnswer
 
 
@@ -38,6 +39,6 @@ class Anthropic:
             return ModelsAnswer(http, request)
         if request.task == "count_tokens":
             return CountAnswer(http)
-        if request.stream:
-            return StreamAnswer(http, request, cache_usage=self.cache_usage)
-        return MessageAnswer(http, request, cache_usage=self.cache_usage)
+        made = StreamAnswer if request.stream else MessageAnswer
+        answer: Answer = made(http, request, cache_usage=self.cache_usage)
+        return PromptOnly(answer) if request.max_tokens == 0 else answer
