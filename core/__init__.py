@@ -3,8 +3,10 @@
 Anything that cannot be imported from these three places is private and may change in any release.
 """
 
+from core.config import Config, Secret
+from core.config.options import whole_table
 from core.deltas import Delta, Model, Stop, Text, Thinking, ToolUse, Usage
-from core.errors import ConfigError, GatewayError, RequestError, UpstreamError
+from core.errors import ConfigError, GatewayError, Kind, RequestError, UpstreamError
 from core.hookspecs import Answer, Call, Chunk, ContentTranslator, StopTranslator, hookimpl
 from core.request import (
     Block,
@@ -19,6 +21,7 @@ from core.request import (
     Request,
     Route,
     SearchResultBlock,
+    Task,
     TextBlock,
     ThinkingBlock,
     ThinkingConfig,
@@ -35,6 +38,7 @@ __all__ = [
     "Call",
     "Candidate",
     "Chunk",
+    "Config",
     "ConfigError",
     "ContentTranslator",
     "Delta",
@@ -42,6 +46,7 @@ __all__ = [
     "GatewayError",
     "HTTPRequest",
     "ImageBlock",
+    "Kind",
     "Message",
     "Model",
     "OtherBlock",
@@ -51,8 +56,10 @@ __all__ = [
     "RequestError",
     "Route",
     "SearchResultBlock",
+    "Secret",
     "Stop",
     "StopTranslator",
+    "Task",
     "Text",
     "TextBlock",
     "Thinking",
@@ -67,4 +74,5 @@ __all__ = [
     "UpstreamError",
     "Usage",
     "hookimpl",
+    "whole_table",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from core.asgi import ASGIApp
-from core.config_file import config_path, read_config
+from core.config.file import config_path, read_config
 from core.errors import ConfigError
 from core.gateway import Gateway
 from core.loader import load

@@ -17,7 +17,7 @@ def configure_logs() -> None:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(serializer=_line),
         ],
-        wrapper_class=structlog.BoundLogger,
+        wrapper_class=structlog.make_filtering_bound_logger(0),
         logger_factory=structlog.BytesLoggerFactory(),
         cache_logger_on_first_use=True,
     )

@@ -6,23 +6,10 @@ in `reasoning_content`; a named tool choice is ignored, so `required` is sent in
 
 from __future__ import annotations
 
-from typing import Final
-
 import attrs
 
 from core import Request, Route, hookimpl
-from core.chat import Call, Content, Dialect, ReasoningField, UpstreamClient, VerboseStop
-
-DIALECT: Final = Dialect(
-    max_stops=None,
-    top_k=True,
-    reasoning_history="reasoning_content",
-    thinking_off={"chat_template_kwargs": {"enable_thinking": False}},
-    thinking_on={"chat_template_kwargs": {"enable_thinking": True}},
-    thinking_budget_field="thinking_budget_tokens",
-    tool_choice=("auto", "any", "none"),
-    extra={"verbose": True},
-)
+from core.chat import LLAMA_CPP, Call, Content, ReasoningField, UpstreamClient, VerboseStop
 
 
 @attrs.frozen(eq=False)
@@ -32,7 +19,7 @@ class LlamaCpp:
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:
         """The call, in this dialect."""
-        return Call(request, route, client, DIALECT)
+        return Call(request, route, client, LLAMA_CPP)
 
     @hookimpl
     def translate_stop(self, request: Request) -> VerboseStop:

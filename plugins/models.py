@@ -7,9 +7,7 @@ from fnmatch import fnmatchcase
 
 import attrs
 
-from core import Candidate, Model, Request, RequestError, Route, hookimpl
-from core.config import Config
-from core.options import whole_table
+from core import Candidate, Config, Model, Request, RequestError, Route, hookimpl, whole_table
 
 
 @attrs.frozen

@@ -6,10 +6,12 @@ from core.chat.chunks import Chunk, ChunkReader, one_chunk, the_choice, the_delt
 from core.chat.client import UpstreamClient
 from core.chat.content import Content
 from core.chat.dialect import Dialect
+from core.chat.known import LLAMA_CPP
 from core.chat.reasoning import Reasoning, ReasoningField
 from core.chat.stops import FinishReason, StopField, VerboseStop
 
 __all__ = [
+    "LLAMA_CPP",
     "Call",
     "Chunk",
     "ChunkReader",

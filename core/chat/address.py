@@ -9,18 +9,18 @@ from typing import Final
 import httpx
 
 _ENDPOINT: Final = "/chat/completions"
-_VERSION: Final = re.compile(r"v\d+[a-z0-9]*")
+_VERSION: Final = re.compile(r"v\d+[a-z0-9]*", re.IGNORECASE)
 
 
 def api_root(url: str) -> httpx.URL:
     """The API's root, e.g. http://host:8000/v1, without a slash at its end.
 
-    `http://host`, `http://host/`, `http://host/v1`, `http://host/v1/` and `http://host/v1/chat/completions` are all one.
+    `http://host`, `http://host/`, `http://host/v1`, `http://host/v1/`, `http://host/v1/chat/completions` are all one.
     A path gets `/v1` behind it unless a part of it is a version already (`/v1`, `/openai/v1`, `/v1beta/openai`) or the
     URL names the endpoint itself: `…/chat/completions` is taken as it is.
     """
     parsed = httpx.URL(url.strip())
-    path = parsed.path.rstrip("/")
+    path = _path(parsed)
     if path.endswith(_ENDPOINT):
         path = path.removesuffix(_ENDPOINT)
     elif not any(_VERSION.fullmatch(part) for part in path.split("/")):
@@ -31,5 +31,10 @@ def api_root(url: str) -> httpx.URL:
 def chat_url(url: str, query: Mapping[str, str] | None = None) -> httpx.URL:
     """The endpoint's URL, with the query of the written URL and `query` together."""
     root = api_root(url)
-    full = root.copy_with(path=root.path.rstrip("/") + _ENDPOINT)
+    full = root.copy_with(path=_path(root) + _ENDPOINT)
     return full.copy_merge_params(dict(query)) if query else full
+
+
+def _path(url: httpx.URL) -> str:
+    """The path as it was written: `url.path` would turn an encoded slash into one."""
+    return url.raw_path.decode("ascii").partition("?")[0].rstrip("/")

@@ -43,11 +43,11 @@ def chat_body(
 
 
 def merge(base: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with `more` on top; objects are merged key by key."""
+    """`base` with `more` on top; objects are merged key by key. Neither is changed."""
     out = dict(base)
     for key, value in more.items():
         mine = out.get(key)
-        out[key] = merge(mine, value) if isinstance(mine, dict) and isinstance(value, Mapping) else value
+        out[key] = merge(mine if isinstance(mine, dict) else {}, value) if isinstance(value, Mapping) else value
     return out
 
 
@@ -75,9 +75,18 @@ def _thinking(request: Request, dialect: Dialect) -> dict[str, Any]:
 
 
 def nearest(effort: str, known: Iterable[str]) -> str:
-    """The strongest known effort that is not above the one asked for, else the weakest known."""
-    fitting = [value for value in known if EFFORTS.index(value) <= EFFORTS.index(effort)]
-    return max(fitting or [min(known, key=EFFORTS.index)], key=EFFORTS.index)
+    """The strongest known effort that is not above the one asked for, else the weakest known.
+
+    "none" is no answer to a wish for little, unless it is all there is; a word of the engine's own stands above all.
+    """
+    ranked = sorted(known, key=_rank)
+    working = [value for value in ranked if value != "none"] or ranked
+    fitting = [value for value in working if _rank(value) <= _rank(effort)]
+    return fitting[-1] if fitting else working[0]
+
+
+def _rank(effort: str) -> int:
+    return EFFORTS.index(effort) if effort in EFFORTS else len(EFFORTS)
 
 
 def _tools(request: Request, dialect: Dialect) -> dict[str, Any]:

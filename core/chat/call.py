@@ -17,7 +17,7 @@ from core.chat.chunks import Chunk, ChunkReader
 from core.chat.client import UpstreamClient
 from core.chat.dialect import Dialect
 from core.chat.transport import NETWORK_ERRORS, network_error
-from core.errors import UpstreamError
+from core.errors import RequestError, UpstreamError
 from core.request import Request, Route
 
 DRAIN = 0.25
@@ -50,9 +50,12 @@ class Call:
         )
 
     async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
-        data = orjson.dumps(self.body())
+        try:
+            data = orjson.dumps(self.body())
+        except orjson.JSONEncodeError as error:
+            raise RequestError(f"the request cannot be sent on as JSON: {error}") from error
         response = await self.client.post(data, self.url)
-        reader = ChunkReader()
+        reader = ChunkReader(self.client.hidden(self.url))
         reads = aiter(response.aiter_bytes() if "content-encoding" in response.headers else _stream(response))
         self._stack.push_async_callback(_close, response, reads, reader)
         chunks = _chunks(reads, reader)
@@ -91,7 +94,9 @@ async def _chunks(reads: AsyncIterator[bytes], reader: ChunkReader) -> AsyncGene
             if reader.done:
                 return
     except NETWORK_ERRORS as error:
-        raise network_error(error) from error
+        # After the finish_reason only counts can be missing: the client has its whole answer.
+        if not reader.finished:
+            raise network_error(error) from error
     chunks = reader.flush()
     if chunks:
         yield chunks

@@ -5,12 +5,11 @@ From here on nothing knows which of the two it was: a whole completion is a stre
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from typing import Any, Final
 
-import orjson
-
-from core.chat.failures import failure_in
+from core.chat.failures import clean, failure_in
+from core.chat.text import loads
 from core.errors import UpstreamError
 from core.sse import Event, EventDecoder
 
@@ -19,6 +18,8 @@ Chunk = dict[str, Any]
 BODY_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of one whole completion."""
 
+_BOM: Final = b"\xef\xbb\xbf"
+_BLANK: Final = b" \t\r\n"
 _EMPTY: Final[dict[str, Any]] = {}
 
 
@@ -60,126 +61,132 @@ def one_chunk(completion: Chunk) -> Chunk:
     }
 
 
-def loads(data: bytes) -> Any:
-    """JSON as engines write it. Raises ValueError.
-
-    orjson refuses lone surrogates, which an engine's server written in Python sends when a character was cut in two;
-    the standard library takes them (and `core.chat.text` puts the halves together).
-    """
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(data)
-        except RecursionError as error:
-            raise ValueError("nested too deeply") from error
-
-
 class ChunkReader:
     """Incremental reader of one upstream answer, event stream or JSON body, told apart by its first character.
 
-    `error` is set when an error came, or the bytes were no answer; the chunks before it are given first. `done` is set
-    when the upstream said that it has finished ([DONE], or a whole body).
+    `error` is set when an error came, or the bytes were no answer; the chunks before it are given first. `finished` is
+    set when a finish_reason came (usage may still follow), `done` when nothing more can: [DONE], or a whole body.
+    `hide` are strings (keys, addresses) that must not be in an error.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hide: Sequence[str] = ()) -> None:
         self.error: UpstreamError | None = None
         self.done = False
-        self._finished = False
+        self.finished = False
+        self._hide = hide
+        self._lead = b""
         self._events: EventDecoder | None = None
         self._body: list[bytes] = []
         self._size = 0
+        self._begun = False
 
     def feed(self, data: bytes) -> list[Chunk]:
         """The chunks that these bytes complete."""
         if self.done or self.error:
             return []
-        if self._events is None:
-            if not self._body and not (data := data.lstrip(b" \t\r\n")):
-                return []
-            if self._body or not _is_stream(data):
-                return self._keep(data)
-            self._events = EventDecoder()
-        try:
-            return self._chunks(self._events.feed(data))
-        except UpstreamError as error:
-            self.error = error
-            return []
+        if self._events is not None:
+            return self._decode(self._events, data)
+        return self._keep(data) if self._body else self._tell_apart(data)
 
     def flush(self) -> list[Chunk]:
         """The rest, when the upstream has ended."""
         if self.done or self.error:
             return []
         if self._events is not None:
-            return self._chunks(self._events.flush())
-        if not self._body:
+            return self._chunks(self._events.flush(), last=True)
+        return self._whole(b"".join(self._body)) if self._body else []
+
+    def _tell_apart(self, data: bytes) -> list[Chunk]:
+        # Blank lines in front are a keep-alive, of JSON answers too (DeepSeek); half a BOM says nothing yet.
+        lead = (self._lead + data).lstrip(_BLANK)
+        if _BOM.startswith(lead):
+            self._lead = lead
             return []
-        return self._whole(b"".join(self._body))
+        lead = lead.removeprefix(_BOM).lstrip(_BLANK)
+        if lead.startswith((b"{", b"[", b"<", b'"')):
+            return self._keep(lead)
+        self._events = EventDecoder()
+        return self._decode(self._events, lead)
 
     def _keep(self, data: bytes) -> list[Chunk]:
         self._body.append(data)
         self._size += len(data)
         if self._size > BODY_LIMIT:
-            self.error = UpstreamError(f"the upstream sent a body of more than {BODY_LIMIT} bytes", status=502)
+            self._fail(f"the upstream sent a body of more than {BODY_LIMIT} bytes")
         return []
+
+    def _decode(self, events: EventDecoder, data: bytes) -> list[Chunk]:
+        try:
+            return self._chunks(events.feed(data))
+        except UpstreamError as error:
+            self.error = error
+            return []
+
+    def _fail(self, message: str) -> None:
+        said = clean(message, self._hide) or "the upstream reported an error without a word"
+        self.error = UpstreamError(said, status=502)
 
     def _whole(self, body: bytes) -> list[Chunk]:
         try:
             completion = loads(body)
         except ValueError:
-            self.error = UpstreamError("the upstream's answer is not JSON, or was cut off", status=502)
+            self._fail("the upstream's answer is not JSON, or was cut off")
             return []
-        self.error = failure_in(completion)
+        self.error = failure_in(completion, self._hide)
         if self.error is None and not (isinstance(completion, dict) and the_choice(completion)):
-            self.error = UpstreamError("the upstream's answer holds no choice", status=502)
+            self._fail("the upstream's answer holds no choice")
         if self.error is not None:
             return []
-        self.done = True
+        self.done = self.finished = True
         return [one_chunk(completion)]
 
-    def _chunks(self, events: list[Event]) -> list[Chunk]:
+    def _chunks(self, events: list[Event], *, last: bool = False) -> list[Chunk]:
         chunks: list[Chunk] = []
         for event in events:
             if event.data == b"[DONE]" or event.data.strip() == b"[DONE]":
                 self.done = True
-                if not self._finished:
+                if not self.finished:
                     # [DONE] is the upstream's word that it finished, also when it gave no reason (llama-cpp-python).
+                    self.finished = True
                     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
                 break
-            chunk = self._chunk(event)
+            chunk = self._chunk(event, last=last)
             if self.error is not None:
                 break
             if chunk is not None:
                 chunks.append(chunk)
         return chunks
 
-    def _chunk(self, event: Event) -> Chunk | None:
+    def _chunk(self, event: Event, *, last: bool) -> Chunk | None:
+        foreign = event.name not in ("", "message", "error")
         try:
-            value = loads(event.data) if event.data else None
+            value = loads(event.data) if event.data.strip() else None
         except ValueError:
-            if event.name not in ("", "message", "error"):
-                return None
-            text = event.data.decode("utf-8", "replace") if event.name == "error" else ""
-            self.error = UpstreamError(text or "the upstream sent an event that is not JSON", status=502)
+            if event.name == "error":
+                self._fail(event.data.decode("utf-8", "replace"))
+            elif last:
+                self._fail("the upstream's answer was cut off")
+            elif not foreign:
+                self._fail("the upstream sent an event that is not JSON")
             return None
-        if value is None:
+        if event.name == "error" and not (isinstance(value, dict) and "error" in value):
+            value = {"error": value or "the upstream reported an error without a word"}
+        if value is None or (foreign and not isinstance(value, dict)):
+            # SGLang sends side events under names of their own.
             return None
-        if event.name == "error" and isinstance(value, dict) and "error" not in value:
-            value = {"error": value}
-        self.error = failure_in(value)
+        self.error = failure_in(value, self._hide)
         if self.error is None and not isinstance(value, dict):
-            self.error = UpstreamError("the upstream sent an event that is not a JSON object", status=502)
-        if self.error is not None:
-            return None
-        choice = the_choice(value)
-        if choice.get("finish_reason"):
-            self._finished = True
-        elif "message" in choice and "delta" not in choice:
-            # A whole completion as the only event of a stream.
-            value = one_chunk(value)
-            self._finished = True
-        return value  # type: ignore[no-any-return]
+            self._fail("the upstream sent an event that is not a JSON object")
+        return None if self.error is not None else self._unified(value)
 
-
-def _is_stream(data: bytes) -> bool:
-    return data.removeprefix(b"\xef\xbb\xbf")[:1] not in (b"{", b"[", b"<", b'"')
+    def _unified(self, chunk: Chunk) -> Chunk:
+        """The chunk, or what it is as one when it is a whole completion (the only event of some servers' streams)."""
+        choice = the_choice(chunk)
+        if choice:
+            if not self._begun and "message" in choice and choice.get("delta") is None:
+                chunk = one_chunk(chunk)
+                choice = the_choice(chunk)
+            self._begun = True
+            if choice.get("finish_reason"):
+                self.finished = True
+        return chunk

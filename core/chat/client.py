@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+import anyio
 import attrs
 import httpx
 
@@ -14,6 +17,9 @@ from core.errors import UpstreamError
 
 ERROR_BODY_LIMIT = 256 * 1024
 """Bytes of an error body that are read."""
+
+ERROR_BODY_TIME = 5.0
+"""Seconds in which they must come."""
 
 
 class UpstreamClient:
@@ -48,38 +54,42 @@ class UpstreamClient:
         if response.is_success:
             return response
         try:
-            raise failure(response.status_code, response.headers, await _head(response), hide=self._hidden(target))
+            raise failure(response.status_code, response.headers, await _head(response), hide=self.hidden(url))
         finally:
             await response.aclose()
 
-    async def _send(self, request: httpx.Request, *, again: bool = True) -> httpx.Response:
-        try:
-            return await self._transport.handle_async_request(request)
-        except NETWORK_ERRORS as error:
-            if again and is_stale(error):
-                return await self._send(request, again=False)
-            raise network_error(error) from error
+    async def _send(self, request: httpx.Request) -> httpx.Response:
+        # Several kept connections may be stale at once (the server was restarted). Each try uses one up, and none is
+        # made on a fresh connection that failed, so this ends.
+        while True:
+            try:
+                return await self._transport.handle_async_request(request)
+            except NETWORK_ERRORS as error:
+                if not is_stale(error):
+                    raise network_error(error) from error
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self.http.aclose()
 
-    def _hidden(self, url: httpx.URL) -> list[str]:
-        """What must not be in an error: secrets and the upstream's address."""
+    def hidden(self, url: str = "") -> list[str]:
+        """What must not be in an error: the secrets, and the address of the backend or of `url`."""
         secrets = [secret.reveal() for secret in self.backend.headers.values()]
         if self.backend.key is not None:
             secrets.append(self.backend.key.reveal())
-        return [*secrets, str(url), str(url.copy_with(path="/", query=None)).rstrip("/"), url.netloc.decode()]
+        target = chat_url(url, self.backend.query) if url else self._url
+        if target is None:
+            return secrets
+        root = str(target.copy_with(path="/", query=None)).rstrip("/")
+        return [*secrets, target.password, str(target), root, target.netloc.decode()]
 
 
 async def _head(response: httpx.Response) -> bytes:
-    """The beginning of an error body, as far as it can be read."""
+    """The beginning of an error body, as far as it can be read; the status alone is an error already."""
     body = b""
-    try:
+    with suppress(*NETWORK_ERRORS), anyio.move_on_after(ERROR_BODY_TIME):
         async for data in response.aiter_bytes():
             body += data
             if len(body) > ERROR_BODY_LIMIT:
                 break
-    except NETWORK_ERRORS:
-        pass
     return body[:ERROR_BODY_LIMIT]

@@ -1,4 +1,4 @@
-"""Chunks to deltas: reasoning, text, refusals, tool calls and usage, in the order in which the client shall see them."""
+"""Chunks to deltas: reasoning, text, refusals, tool calls and usage, in the order in which the client sees them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Content:
 
     def __init__(self, reasoning: Reasoning = _ANY_FIELD) -> None:
         self._reasoning = reasoning
-        self._thought = Joiner()
-        self._text = Joiner()
+        self._kind: type[Text | Thinking] = Text
+        self._joiner = Joiner()
         self._calls: ToolCalls | None = None
 
     def feed(self, chunk: Chunk) -> Sequence[Delta]:
@@ -33,42 +33,57 @@ class Content:
         out: list[Delta] = []
         delta = the_delta(the_choice(chunk))
         if delta:
-            thought = self._reasoning(delta)
-            if thought:
-                self._thinking(thought, out)
-            content = delta.get("content")
-            if content:
-                self._content(content, out)
-            refusal = delta.get("refusal")
-            if refusal and isinstance(refusal, str):
-                self._say(refusal, out)
-            calls = delta.get("tool_calls")
-            if calls and isinstance(calls, list):
-                self._call(calls, out)
-            legacy = delta.get("function_call")
-            if legacy and isinstance(legacy, dict):
-                self._call([{"index": 0, "function": legacy}], out)
+            self._delta(delta, out)
         usage = usage_of(chunk)
         if usage is not None:
             out.append(usage)
         return out
 
     def flush(self) -> Sequence[Delta]:
-        """What was held: halves of characters, calls that never got their name, text behind an unfinished call."""
+        """What was held: half a character, calls that never got their name, text behind an unfinished call."""
         out: list[Delta] = []
-        if half := self._thought.flush():
-            self._emit(Thinking(half), out)
-        if half := self._text.flush():
-            self._emit(Text(half), out)
+        self._end_text(out)
         return out if self._calls is None else [*out, *self._calls.flush()]
 
-    def _thinking(self, text: str, out: list[Delta]) -> None:
-        if text := self._thought.feed(text):
-            self._emit(Thinking(text), out)
+    def _delta(self, delta: dict[str, Any], out: list[Delta]) -> None:
+        thought = self._reasoning(delta)
+        if thought:
+            self._say(Thinking, thought, out)
+        content = delta.get("content")
+        if content:
+            self._content(content, out)
+        refusal = delta.get("refusal")
+        if refusal and isinstance(refusal, str):
+            self._say(Text, refusal, out)
+        calls = delta.get("tool_calls")
+        legacy = delta.get("function_call")
+        if calls and isinstance(calls, list):
+            self._call(calls, out)
+        elif legacy and isinstance(legacy, dict):
+            self._call([{"index": 0, "function": legacy}], out)
 
-    def _say(self, text: str, out: list[Delta]) -> None:
-        if text := self._text.feed(text):
-            self._emit(Text(text), out)
+    def _content(self, content: Any, out: list[Delta]) -> None:
+        if isinstance(content, str):
+            self._say(Text, content, out)
+            return
+        for part in content if isinstance(content, list) else []:
+            # Mistral sends its reasoning and text as parts: {"type": "thinking", "thinking": [{"type": "text", …}]}.
+            if isinstance(part, dict) and part.get("type") in ("thinking", "reasoning"):
+                self._say(Thinking, _text_of(part.get("thinking")) or _text_of(part), out)
+            else:
+                self._say(Text, _text_of(part), out)
+
+    def _say(self, kind: type[Text | Thinking], text: str, out: list[Delta]) -> None:
+        if kind is not self._kind and text:
+            self._end_text(out)
+            self._kind = kind
+        if text := self._joiner.feed(text):
+            self._emit(kind(text), out)
+
+    def _end_text(self, out: list[Delta]) -> None:
+        """Let half a character go before something else follows it."""
+        if half := self._joiner.flush():
+            self._emit(self._kind(half), out)
 
     def _emit(self, delta: Delta, out: list[Delta]) -> None:
         if self._calls is None:
@@ -76,20 +91,8 @@ class Content:
         else:
             out += self._calls.between(delta)
 
-    def _content(self, content: Any, out: list[Delta]) -> None:
-        if isinstance(content, str):
-            self._say(content, out)
-            return
-        for part in content if isinstance(content, list) else []:
-            # Mistral sends its reasoning and text as parts: {"type": "thinking", "thinking": [{"type": "text", …}]}.
-            if isinstance(part, str):
-                self._say(part, out)
-            elif isinstance(part, dict) and part.get("type") == "thinking":
-                self._thinking(_joined(part.get("thinking")), out)
-            elif isinstance(part, dict):
-                self._say(_joined(part), out)
-
     def _call(self, calls: list[Any], out: list[Delta]) -> None:
+        self._end_text(out)
         if self._calls is None:
             self._calls = ToolCalls()
         for fragment in calls:
@@ -97,9 +100,12 @@ class Content:
                 out += self._calls.feed(fragment)
 
 
-def _joined(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "".join(_joined(item) for item in value)
-    return _joined(value.get("text") or value.get("refusal")) if isinstance(value, dict) else ""
+def _text_of(value: Any) -> str:
+    """The text of a part or of a list of parts."""
+    return "".join(map(_part, value)) if isinstance(value, list) else _part(value)
+
+
+def _part(value: Any) -> str:
+    if isinstance(value, dict):
+        value = value.get("text") or value.get("refusal")
+    return value if isinstance(value, str) else ""

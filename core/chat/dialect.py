@@ -28,8 +28,8 @@ class Dialect:
     system_role: Literal["system", "developer"] = "system"
     """The role of the system prompt."""
     late_system: Literal["fold", "keep", "hoist"] = "fold"
-    """A system turn among the messages: folded into the user's turn (most templates refuse one there), kept in place, or
-    hoisted to the top."""
+    """A system turn among the messages: folded into the user's turn (most templates refuse one there), kept in place,
+    or hoisted to the top."""
     reasoning_history: Literal["", "reasoning", "reasoning_content"] = ""
     """The field of an assistant message that takes the reasoning of earlier turns; "" drops it."""
     thinking_on: Mapping[str, Any] = attrs.field(factory=dict)

@@ -32,11 +32,11 @@ class FinishReason:
                 self._finish = str(finish)
             if the_delta(choice).get("refusal"):
                 self._refused = True
-            self.look(chunk, choice)
+        self.look(chunk, choice)
         return deltas
 
     def look(self, chunk: Chunk, choice: Mapping[str, Any]) -> None:
-        """A place for subclasses to read the engine's own report of the stop."""
+        """A place for subclasses to read the engine's own report of the stop; `choice` is {} where there is none."""
 
     def flush(self) -> Sequence[Delta]:
         """The `Stop`, if the engine gave a finish_reason."""
@@ -69,7 +69,7 @@ class StopField(FinishReason):
         self._wanted = stop_sequences
         self._match: str | None = None
 
-    def look(self, chunk: Chunk, choice: Mapping[str, Any]) -> None:
+    def look(self, chunk: Chunk, choice: Mapping[str, Any]) -> None:  # noqa: ARG002
         """Remember the match."""
         value = choice.get(self._field)
         if value is not None and isinstance(value, str) and value in self._wanted:
@@ -89,7 +89,7 @@ class VerboseStop(StopField):
     def __init__(self, stop_sequences: Sequence[str]) -> None:
         super().__init__("", stop_sequences)
 
-    def look(self, chunk: Chunk, choice: Mapping[str, Any]) -> None:
+    def look(self, chunk: Chunk, choice: Mapping[str, Any]) -> None:  # noqa: ARG002
         """Remember the match."""
         verbose = chunk.get("__verbose")
         if isinstance(verbose, dict) and verbose.get("stop_type") == "word":

@@ -1,16 +1,22 @@
-"""Characters that were cut in two: surrogate halves, which some servers escape one by one, put together again."""
+"""JSON and text as engines write them: characters cut in two, and what else a strict reader would refuse."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HIGH_AT_END: Final = re.compile("[\ud800-\udbff]\\Z")
 
 
 class Joiner:
-    """Text piece by piece; a first half at the end of a piece waits for its second half."""
+    """Text piece by piece; a first half at the end of a piece waits for its second half.
+
+    Servers that cut between UTF-16 units escape the two surrogate halves of a character one by one.
+    """
 
     def __init__(self) -> None:
         self._held = ""
@@ -22,7 +28,7 @@ class Joiner:
         text = self._held + text
         half = _HIGH_AT_END.search(text)
         self._held = half.group() if half else ""
-        return _whole(text[: half.start()] if half else text)
+        return whole(text[: half.start()] if half else text)
 
     def flush(self) -> str:
         """A half that never got its other half, as U+FFFD."""
@@ -30,5 +36,24 @@ class Joiner:
         return "\ufffd" if held else ""
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
+    """The text with surrogate halves put together; a half without its other half becomes U+FFFD."""
+    if text.isascii():
+        return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def loads(data: bytes | str) -> Any:
+    """JSON as engines write it. Raises ValueError.
+
+    orjson refuses what servers written in Python send: surrogate halves, NaN, numbers of any length; and a byte that is
+    no UTF-8 shall cost its own character, not the answer.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig", "replace")
+        try:
+            return json.loads(text)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error

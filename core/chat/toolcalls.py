@@ -1,8 +1,9 @@
 """Tool calls as engines send them, put into order: one call after another, each piece once.
 
 Seen in the field: fragments interleaved by `index`, no index, no id, id or name repeated on every fragment (TGI,
-TensorRT-LLM), the same id for two calls, whole calls in one fragment (Ollama), arguments before the name, arguments as an
-object, none at all, the closing chunk sent twice, a second call under the first one's index.
+TensorRT-LLM), a new id on every fragment, the same id for two calls, whole calls in one fragment (Ollama), arguments
+before the name, arguments as an object, none at all, the closing chunk sent twice, a second call under the first one's
+index, fragments with nothing in them.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
 
-import orjson
-
-from core.chat.text import Joiner
+from core.chat.arguments import Arguments, as_text
+from core.chat.text import whole
 from core.deltas import Delta, ToolUse
 
 NO_NAME: Final = "unknown_tool"
@@ -22,59 +22,15 @@ NO_NAME: Final = "unknown_tool"
 
 
 class _Call:
-    """One call as far as it is known. `sent` is what was given away of its arguments; None: not even its start."""
+    """One call as far as it is known: `given` is the engine's id, `identity` ours; `number` is set when it goes out."""
 
-    def __init__(self, number: int, identity: str) -> None:
-        self.number = number
+    def __init__(self, given: str, identity: str) -> None:
+        self.given = given
         self.identity = identity
         self.name = ""
-        self._pieces: list[str] = []
-        self._fresh: list[str] = []
-        self._joiner = Joiner()
-        self._started = False
-        self._streaming = False
-
-    def add(self, arguments: str) -> None:
-        if text := self._joiner.feed(arguments):
-            self._pieces.append(text)
-            self._fresh.append(text)
-
-    def arguments(self) -> str:
-        if len(self._pieces) > 1:
-            self._pieces = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
-
-    def complete(self) -> bool:
-        """Whether the arguments are a whole JSON object."""
-        if not self._pieces or not self._pieces[-1].rstrip().endswith("}"):
-            return False
-        return _object(self.arguments()) is not None
-
-    def pull(self, given_id: str) -> list[Delta]:
-        """What can go out now: the start once the name is known, the arguments once they begin as an object."""
-        if not self.name:
-            return []
-        out: list[Delta] = []
-        if not self._started:
-            self._started = True
-            out.append(ToolUse(self.number, "", given_id, self.name))
-        if not self._streaming and self._fresh:
-            begin = self.arguments().lstrip()
-            self._streaming = begin.startswith("{")
-            self._fresh = [begin] if self._streaming else []
-        if self._streaming and self._fresh:
-            out.append(ToolUse(self.number, "".join(self._fresh)))
-            self._fresh = []
-        return out
-
-    def end(self, given_id: str) -> list[Delta]:
-        """Everything that is left. Arguments that are no object become one: {} for none, else the raw text, kept."""
-        self.add(self._joiner.flush())
-        self.name = self.name or NO_NAME
-        out = self.pull(given_id)
-        if not self._streaming:
-            out.append(ToolUse(self.number, as_object(self.arguments())))
-        return out
+        self.number: int | None = None
+        self.ended = False
+        self.arguments = Arguments()
 
 
 class ToolCalls:
@@ -92,12 +48,11 @@ class ToolCalls:
         """The deltas that one entry of a delta's `tool_calls` lets go."""
         function = fragment.get("function")
         function = function if isinstance(function, dict) else {}
-        name, arguments = _text(function.get("name")), _arguments(function.get("arguments"))
-        identity = _text(fragment.get("id"))
-        call = self._find(fragment.get("index"), identity, name, arguments)
+        name, arguments = _word(function.get("name")), as_text(function.get("arguments"))
+        call = self._find(fragment.get("index"), _word(fragment.get("id")), name, arguments)
         if call is not None:
             call.name = call.name or name
-            call.add(arguments)
+            call.arguments.add(arguments)
         return self._advance()
 
     def between(self, delta: Delta) -> list[Delta]:
@@ -109,7 +64,7 @@ class ToolCalls:
         """Everything that is left, each call ended."""
         out: list[Delta] = []
         for item in self._line:
-            out += item.end(item.identity) if isinstance(item, _Call) else [item]
+            out += self._end(item) if isinstance(item, _Call) else [item]
         self._line.clear()
         return out
 
@@ -119,82 +74,85 @@ class ToolCalls:
             head = self._line[0]
             if not isinstance(head, _Call):
                 out.append(head)
-            elif len(self._line) > 1 and head.name and head.complete():
-                out += head.end(head.identity)
+            elif len(self._line) > 1 and head.name and head.arguments.complete:
+                out += self._end(head)
             else:
-                out += head.pull(head.identity)
+                out += self._pull(head)
                 break
             self._line.popleft()
         return out
 
-    def _find(self, index: Any, identity: str, name: str, arguments: str) -> _Call | None:
-        """The call that a fragment belongs to, a new one if need be; None for a repetition that says nothing."""
-        numbered = isinstance(index, int) and not isinstance(index, bool)
-        known = self._by_index.get(index) if numbered else self._by_id.get(identity) if identity else None
-        if known is None and not numbered and not identity and not name:
-            known = self._last
-        if known is None:
-            return self._new(index if numbered else None, identity)
-        other_id = bool(identity) and self._by_id.get(identity) is not known
-        if (other_id and known in self._by_id.values()) or (name and known.name and name != known.name):
-            return self._new(index if numbered else None, identity)
-        if arguments.strip() and known.complete():
-            if arguments == known.arguments():
-                return None
-            if identity or name or known not in self._line:
-                new = self._new(index if numbered else None, identity)
-                new.name = known.name
-                return new
-        return None if known not in self._line else known
+    def _pull(self, call: _Call) -> list[Delta]:
+        """What can go out now: the start once the name is known, the arguments once they begin as an object."""
+        if not call.name:
+            return []
+        out: list[Delta] = []
+        if call.number is None:
+            call.number = self._count
+            self._count += 1
+            out.append(ToolUse(call.number, "", call.identity, call.name))
+        if text := call.arguments.pull():
+            out.append(ToolUse(call.number, text))
+        return out
 
-    def _new(self, index: int | None, identity: str) -> _Call:
-        unique = identity if identity and identity not in self._ids else f"toolu_{secrets.token_hex(12)}"
+    def _end(self, call: _Call) -> list[Delta]:
+        call.ended = True
+        if not (call.name or call.arguments.begun):
+            return []
+        call.name = call.name or NO_NAME
+        out = self._pull(call)
+        if (text := call.arguments.end()) and call.number is not None:
+            out.append(ToolUse(call.number, text))
+        return out
+
+    def _find(self, index: Any, given: str, name: str, arguments: str) -> _Call | None:
+        """The call that a fragment belongs to, a new one if need be; None for a fragment that adds nothing."""
+        numbered = isinstance(index, int) and not isinstance(index, bool)
+        known = self._by_index.get(index) if numbered else self._by_id.get(given) if given else self._current(name)
+        says = bool(arguments.strip())
+        if known is None:
+            return self._new(index if numbered else None, given) if given or name or says else None
+        if known.arguments.repeats(arguments) and name in ("", known.name) and given in ("", known.given):
+            return None
+        if _another(known, given, name, arguments if says else ""):
+            call = self._new(index if numbered else None, given)
+            call.name = name or known.name
+            return call
+        return None if known.ended else known
+
+    def _current(self, name: str) -> _Call | None:
+        """The call of a fragment without index and id: the last one, unless a name begins another."""
+        last = self._last
+        if name and last is not None and (name != last.name or not last.arguments.begun or last.arguments.complete):
+            return None
+        return last
+
+    def _new(self, index: int | None, given: str) -> _Call:
+        unique = given if given and given not in self._ids else f"toolu_{secrets.token_hex(12)}"
         self._ids.add(unique)
-        call = _Call(self._count, unique)
-        self._count += 1
+        call = _Call(given, unique)
         if index is not None:
             self._by_index[index] = call
-        if identity:
-            self._by_id[identity] = call
+        if given:
+            self._by_id[given] = call
         self._last = call
         self._line.append(call)
         return call
 
 
-def as_object(text: str) -> str:
-    """Arguments that do not begin as an object, as the JSON of one.
-
-    "" and null are {}; an object that was encoded twice is taken out; anything else is kept as
-    {"unparsed_arguments": text}, so that nothing is lost and nothing runs that the model did not ask for.
-    """
-    if not text.strip():
-        return "{}"
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        value = text
-    if value is None:
-        return "{}"
-    if isinstance(value, str) and _object(value) is not None:
-        return value
-    return orjson.dumps({"unparsed_arguments": text}).decode()
+def _another(known: _Call, given: str, name: str, arguments: str) -> bool:
+    """Whether a fragment under a known call's index or id begins another call."""
+    complete = known.arguments.complete
+    if name and known.name and name != known.name:
+        return True
+    if given and known.given and given != known.given and (name or complete):
+        # A new id without a name, in the midst of the arguments, is an engine that makes one up for every chunk.
+        return True
+    return bool(arguments) and complete and (bool(given or name) or known.ended or arguments.lstrip().startswith("{"))
 
 
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
-
-
-def _arguments(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if value is None else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str).decode()
+def _word(value: Any) -> str:
+    """An id or a name; a number is taken as one, anything else is none."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return whole(value.strip()) if isinstance(value, str) else ""

@@ -33,7 +33,8 @@ def make_transport(backend: BackendConfig) -> httpx.AsyncBaseTransport:
             connector=connector, cookie_jar=aiohttp.DummyCookieJar(), skip_auto_headers=skipped
         )
 
-    tls = _tls(backend.ca) if backend.url.startswith("https") or backend.proxy else _no_tls()
+    plain = backend.url.strip().lower().startswith("http://") and not backend.proxy
+    tls = _no_tls() if plain else _tls(backend.ca)
     proxy = httpx.Proxy(backend.proxy.reveal()) if backend.proxy else None
     return AiohttpTransport(verify=tls, proxy=proxy, client=session)
 

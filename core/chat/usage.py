@@ -11,8 +11,8 @@ from core.deltas import Usage
 def usage_of(chunk: Mapping[str, Any]) -> Usage | None:
     """The chunk's usage, wherever the engine puts it, or None.
 
-    `prompt_tokens` and `completion_tokens` are whole counts (cached and reasoning tokens included). Cached tokens are in
-    `prompt_tokens_details.cached_tokens`, at DeepSeek in `prompt_cache_hit_tokens`; created ones in
+    `prompt_tokens` and `completion_tokens` are whole counts (cached and reasoning tokens included). Cached tokens are
+    in `prompt_tokens_details.cached_tokens`, at DeepSeek in `prompt_cache_hit_tokens`; created ones in
     `cache_write_tokens` (OpenAI) or `created_cache_tokens` (vLLM). Anything that is no count is 0.
     """
     usage = chunk.get("usage")

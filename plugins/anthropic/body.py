@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 import attrs
 from cattrs import Converter
 
-from core import Message, OtherTool, Request, TextBlock, ThinkingConfig, Tool, ToolChoice
-from core.request import Task
+from core import Message, OtherTool, Request, Task, TextBlock, ThinkingConfig, Tool, ToolChoice
 from plugins.anthropic.blocks import content_hook, system_hook
 from plugins.anthropic.scalars import Hook, Range
 from plugins.anthropic.structure import class_hook, list_of, tagged

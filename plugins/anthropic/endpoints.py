@@ -7,8 +7,7 @@ from urllib.parse import unquote
 
 import attrs
 
-from core import HTTPRequest, RequestError
-from core.request import Task
+from core import HTTPRequest, RequestError, Task
 
 READ: Final = ("GET", "HEAD")
 WRITE: Final = ("POST",)

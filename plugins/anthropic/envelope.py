@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from core import Delta, GatewayError, HTTPRequest
-from core.errors import Kind
+from core import Delta, GatewayError, HTTPRequest, Kind
 from plugins.anthropic.endpoints import find
 from plugins.anthropic.jsontext import dumps
 

@@ -8,8 +8,7 @@ import attrs
 import orjson
 from cattrs.errors import BaseValidationError
 
-from core import HTTPRequest, Message, Request, RequestError, TextBlock
-from core.request import Task
+from core import HTTPRequest, Message, Request, RequestError, Task, TextBlock
 from plugins.anthropic.body import Body, body_hook
 from plugins.anthropic.endpoints import resolve
 from plugins.anthropic.faults import FaultError, explain

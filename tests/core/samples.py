@@ -10,8 +10,8 @@ import attrs
 
 from core import Candidate, ConfigError, Model, Request, Route, hookimpl
 from core.config import Config, Secret
-from core.config_file import read_config
-from core.options import whole_table
+from core.config.file import read_config
+from core.config.options import whole_table
 
 HERE = "tests.core.samples"
 PIPELINE = f'[pipelines.main]\npaths = ["/v1"]\nplugins = ["{HERE}:Front"]\n'

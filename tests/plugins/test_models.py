@@ -4,7 +4,7 @@ import pytest
 
 from core import Candidate, ConfigError, HTTPRequest, Model, Request, RequestError
 from core.config import BackendConfig, Config
-from core.config_file import read_config
+from core.config.file import read_config
 from core.loader import load
 from plugins.models import Entry, Models
 

@@ -1,0 +1,107 @@
+"""What an engine's error body says, whatever its shape.
+
+Shapes seen (docs and sources of the engines): an object with an `error` object, an `error` string, flat with `message`,
+`detail` (string or list), an array whose first item is any of those, text, an HTML page, nothing at all.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any, Final
+
+import attrs
+
+from core.chat.text import loads
+
+_TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_DEPTH: Final = 4
+"""How deep a sentence is looked for: bodies are untrusted."""
+
+
+@attrs.frozen
+class Report:
+    """What an error body said: its sentence, its type and code in lower case, its status if it named one (else 0)."""
+
+    message: str = ""
+    word: str = ""
+    status: int = 0
+
+
+def read_body(body: bytes) -> Report:
+    """The report of an HTTP answer with an error status."""
+    try:
+        return report_of(loads(body))
+    except ValueError:
+        pass
+    text = body.decode("utf-8-sig", "replace").strip()
+    if text.startswith("<"):
+        title = _TITLE.search(text)
+        words = html.unescape(" ".join(title.group(1).split())) if title else ""
+        return Report(words or "the upstream answered with an HTML page")
+    return Report(text)
+
+
+def report_of(value: Any) -> Report:
+    """The report of a parsed JSON value."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if isinstance(value, str):
+        return Report(value)
+    if not isinstance(value, dict):
+        return Report("" if value is None else _dump(value))
+    inner = value.get("error")
+    if isinstance(inner, dict):
+        value = {**value, **inner}
+    message = _first(value, ("message", "error", "detail", "msg"), _DEPTH)
+    word = " ".join(str(value[key]) for key in ("type", "code", "error_type", "status") if _is_word(value.get(key)))
+    numbers = (_status(value.get(key)) for key in ("code", "status", "http_status_code", "status_code"))
+    return Report(message, word.lower(), next(filter(None, numbers), 0))
+
+
+def is_report(value: dict[str, Any]) -> bool:
+    """Whether an object that came with status 200 is an error and no chunk."""
+    if value.get("error") or value.get("object") == "error":
+        return True
+    if "choices" in value or "usage" in value:
+        return False
+    if isinstance(value.get("detail"), str | list):
+        return True
+    return isinstance(value.get("message"), str) and ("code" in value or "error" in str(value.get("type")).lower())
+
+
+def _said(value: Any, depth: int) -> str:
+    if isinstance(value, str) or not depth:
+        return value if isinstance(value, str) else ""
+    if isinstance(value, list):
+        return "; ".join(filter(None, (_said(item, depth - 1) for item in value)))
+    if not isinstance(value, dict) or not value:
+        return ""
+    said = _first(value, ("msg", "message", "detail", "error"), depth - 1)
+    # FastAPI's entries: {"loc": ["body", "messages", 0], "msg": …}.
+    loc = value.get("loc")
+    place = ".".join(str(part) for part in loc if part != "body") if isinstance(loc, list) else ""
+    said = said or _dump(value)
+    return f"{place}: {said}" if place else said
+
+
+def _first(value: dict[str, Any], keys: tuple[str, ...], depth: int) -> str:
+    return next((said for key in keys if (said := _said(value.get(key), depth))), "")
+
+
+def _dump(value: Any) -> str:
+    try:
+        return json.dumps(value, default=str)
+    except RecursionError:
+        return ""
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str | int) and bool(value)
+
+
+def _status(value: Any) -> int:
+    if isinstance(value, str) and len(value) == 3 and value.isdecimal():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599 else 0

@@ -1,0 +1,5 @@
+"""The `hookline` command."""
+
+from core.cli.command import main
+
+__all__ = ["main"]

@@ -1,0 +1,124 @@
+"""The `hookline` command: `serve` and `check`. Exit status 1 and one line on stderr when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+
+from core.cli.report import report, routes_of
+from core.cli.server import (
+    ServerError,
+    ServerOptions,
+    WorkerClass,
+    check_binds,
+    curl_of,
+    default_worker_class,
+    serve_file,
+)
+from core.config.file import config_path, read_config
+from core.errors import ConfigError
+from core.loader import Loaded, load
+
+_DEFAULTS: Final = ServerOptions()
+_FILE: Final = "PIPELINES_TOML, or ./pipelines.toml"
+
+
+def main() -> None:
+    """Run the command."""
+    make_cli()()
+
+
+def make_cli() -> typer.Typer:
+    """The command, ready to be called."""
+    cli = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+    cli.callback()(hookline)
+    cli.command()(serve)
+    cli.command()(check)
+    return cli
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"hookline {version('hookline')}")
+        raise typer.Exit
+
+
+def hookline(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Let every client of the Anthropic Messages API work on any LLM server that speaks OpenAI chat completions."""
+
+
+def serve(  # noqa: PLR0917  the options of a command
+    bind: Annotated[
+        list[str] | None, typer.Option(help="HOST:PORT to listen on; may be repeated.", show_default="127.0.0.1:8080")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that serve.")] = _DEFAULTS.workers,
+    worker_class: Annotated[
+        WorkerClass | None, typer.Option(help="Event loop.", show_default="uvloop where installed")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="The file to serve.", show_default=_FILE)] = None,
+    graceful_timeout: Annotated[
+        float, typer.Option(min=0, help="Seconds that running requests have left when the server is told to stop.")
+    ] = _DEFAULTS.graceful_timeout,
+    backlog: Annotated[int, typer.Option(min=1, help="Connections that may wait.")] = _DEFAULTS.backlog,
+    keep_alive: Annotated[
+        float, typer.Option(min=0, help="Seconds for which an idle connection is kept.")
+    ] = _DEFAULTS.keep_alive,
+) -> None:
+    """Check pipelines.toml, then serve it."""
+    binds = tuple(dict.fromkeys(bind or _DEFAULTS.bind))
+    loop = worker_class or default_worker_class()
+    options = ServerOptions(binds, workers, loop, graceful_timeout, backlog, keep_alive)
+    file = config or config_path(os.environ)
+    loaded = _load(file)
+    try:
+        check_binds(binds)
+        typer.echo("\n".join(_greeting(loaded, binds)))
+        sys.stdout.flush()
+        status = serve_file(file, options)
+    except ServerError as error:
+        _fail(str(error))
+    raise typer.Exit(status)
+
+
+def check(
+    file: Annotated[Path | None, typer.Argument(help="The file to check.", show_default=_FILE)] = None,
+) -> None:
+    """Check pipelines.toml and print the pipelines it makes, hook by hook."""
+    typer.echo(report(_load(file or config_path(os.environ))))
+
+
+def _load(file: Path) -> Loaded:
+    # Hypercorn finds `module:Class` plugins in the working directory, so this command must, too; at the end of the
+    # path, for a directory named like an installed package must not hide it.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    try:
+        return load(read_config(file, os.environ))
+    except ConfigError as error:
+        _fail(str(error))
+
+
+def _fail(text: str) -> NoReturn:
+    typer.echo(text, err=True)
+    raise typer.Exit(1)
+
+
+def _greeting(loaded: Loaded, binds: tuple[str, ...]) -> list[str]:
+    """Where it listens, what it serves, and a command to try."""
+    pipeline = loaded.pipelines[0]
+    names = list(dict.fromkeys(name for each in loaded.pipelines for name in routes_of(loaded.config, each)))
+    first = next(iter(routes_of(loaded.config, pipeline)), "MODEL")
+    return [
+        f"hookline {version('hookline')} serves {loaded.config.file} on {', '.join(binds)}",
+        f"models: {', '.join(names) or 'none'}",
+        f"try: {curl_of(binds[0], pipeline.paths[0], first)}",
+    ]

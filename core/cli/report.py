@@ -1,0 +1,105 @@
+"""The resolved configuration in words: what `hookline check` prints, and the models `hookline serve` names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pluggy
+
+from core.config import BackendConfig, Config
+from core.loader import Loaded
+from core.loader.checks import BACK, answerers, hook_names, wrappers
+from core.pipeline import Pipeline
+from core.request import Candidate, HTTPRequest, Request
+
+_MASK = "***"
+
+
+def report(loaded: Loaded) -> str:
+    """Every pipeline with its paths, and every pair with its plugins in order, hook by hook; secrets are masked."""
+    return "\n".join(_lines(loaded))
+
+
+def routes_of(config: Config, pipeline: Pipeline) -> dict[str, tuple[Candidate, ...]]:
+    """The models that a client of the pipeline may name, and where each goes, asked of the pipeline itself.
+
+    A name in [models] that is a glob is among them, as it is written.
+    """
+    http = HTTPRequest("GET", "/models", mount=pipeline.paths[0])
+    names = [model.id for model in pipeline.list_models(http)]
+    found = {name: _candidates(pipeline, http, name) for name in [*names, *config.options.get("models", {})]}
+    return {name: candidates for name, candidates in found.items() if candidates}
+
+
+def _candidates(pipeline: Pipeline, http: HTTPRequest, model: str) -> tuple[Candidate, ...]:
+    try:
+        route = pipeline.route(http, Request("message", model=model))
+    except Exception:  # noqa: BLE001  a router may want more of a request than its model
+        return ()
+    return route.candidates if route is not None else ()
+
+
+def _lines(loaded: Loaded) -> Iterator[str]:
+    for pipeline in loaded.pipelines:
+        yield f"pipeline {pipeline.name} at {', '.join(path or '/' for path in pipeline.paths)}"
+        yield f"  plugins  {_names(pipeline.manager)}"
+        hooks = [hook for hook in hook_names() if hook not in BACK]
+        yield from _hooks(pipeline.manager, hooks, "  ")
+        routes = routes_of(loaded.config, pipeline)
+        for back in pipeline.backs.values():
+            backend = loaded.config.backends[back.name]
+            yield ""
+            yield f"  {pipeline.name} with backend {back.name}"
+            yield f"    plugins  {_names(back.manager)}"
+            for key, value in _settings(backend):
+                yield f"    {key:<7}  {value}"
+            yield f"    models   {_models(routes, back.name)}"
+            yield from _hooks(back.manager, list(BACK), "    ")
+        yield ""
+
+
+def _names(manager: pluggy.PluginManager) -> str:
+    return ", ".join(name for name, _ in manager.list_name_plugin())
+
+
+def _settings(backend: BackendConfig) -> Iterator[tuple[str, str]]:
+    yield "url", _address(backend.url) if backend.url else "none"
+    if backend.key is not None:
+        yield "key", _MASK
+    for group in ("headers", "query"):
+        if names := getattr(backend, group):
+            yield group, ", ".join(f"{name} = {_MASK}" for name in names)
+    if backend.proxy is not None:
+        yield "proxy", _MASK
+    if backend.dialect:
+        yield "dialect", ", ".join(f"{key} = {value!r}" for key, value in sorted(backend.dialect.items()))
+    yield "stream", backend.stream
+
+
+def _address(url: str) -> str:
+    """The URL with its query masked: some providers want the key there."""
+    parts = urlsplit(url)
+    return parts._replace(query=_MASK if parts.query else "").geturl()
+
+
+def _models(routes: dict[str, tuple[Candidate, ...]], backend: str) -> str:
+    names = []
+    for name, candidates in routes.items():
+        model = next((candidate.model for candidate in candidates if candidate.backend == backend), None)
+        if model is not None:
+            names.append(name if model == name else f"{name} ({model})")
+    return ", ".join(names) or "none"
+
+
+def _hooks(manager: pluggy.PluginManager, hooks: list[str], indent: str) -> Iterator[str]:
+    """A table: which plugin answers each hook, the one asked first leading, and which wrap it, outermost first."""
+    rows = [("hook", "answered by", "wrapped by, outermost first")]
+    for hook in hooks:
+        answers = ", ".join(each.plugin_name for each in answerers(manager, hook))
+        wraps = ", ".join(each.plugin_name for each in wrappers(manager, hook))
+        if answers or wraps:
+            rows.append((hook, answers, wraps or "-"))
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    for row in rows:
+        yield f"{indent}{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}"

@@ -1,0 +1,130 @@
+"""Reads pipelines.toml: file -> TOML -> values of core.config; plugins' own tables stay raw until they are loaded."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import cattrs
+
+from core.chat.dialect import Dialect
+from core.config.faults import TableError, did_you_mean, dotted, placed
+from core.config.rules import check_backend, check_pipeline, check_pipelines
+from core.config.tables import keys_of, structure
+from core.config.types import kind_of, make_converter
+from core.config.values import BackendConfig, Config, PipelineConfig
+from core.errors import ConfigError
+
+Table = dict[str, Any]
+
+
+def config_path(environ: Mapping[str, str]) -> Path:
+    """The file to read: what PIPELINES_TOML names, else ./pipelines.toml."""
+    return Path(environ.get("PIPELINES_TOML") or "pipelines.toml")
+
+
+def read_config(path: Path, environ: Mapping[str, str]) -> Config:
+    """The file's content; secrets given as `{ env = "NAME" }` are looked up in `environ`.
+
+    Raises ConfigError, one line with file, table, key and remedy, for the first thing that is wrong.
+    """
+    file = str(path)
+    tables = _parse(path, file)
+    converter = make_converter(environ)
+    pipelines = [_pipeline(converter, file, name, table) for name, table in _named(tables, "pipelines", file)]
+    backends = [_backend(converter, path, name, table) for name, table in _named(tables, "backends", file)]
+    with placed(file):
+        check_pipelines(pipelines, backends)
+        options = _front_options(tables, pipelines, backends)
+    return Config(file, tuple(pipelines), {backend.name: backend for backend in backends}, options)
+
+
+def _parse(path: Path, file: str) -> Table:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError as error:
+        hint = "set the environment variable PIPELINES_TOML to the file to serve"
+        raise ConfigError("no such file", file=file, hint=hint) from error
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8: byte {error.start} cannot be read", file=file) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"TOML syntax: {error}", file=file) from error
+
+
+def _named(tables: Table, group: str, file: str) -> list[tuple[str, Table]]:
+    """The tables below [pipelines] or [backends], by name; at least one."""
+    with placed(file, group):
+        found = tables.get(group, {})
+        if not isinstance(found, dict):
+            raise TableError(f"expected a table, got {kind_of(found)}")
+        for name, table in found.items():
+            if not isinstance(table, dict):
+                raise TableError(f"expected a table [{group}.NAME], got {kind_of(table)}", key=dotted(name))
+    if not found:
+        near = did_you_mean(group, [name for name in tables if name not in {"pipelines", "backends"}], "tables here")
+        raise ConfigError(f"no table [{group}.NAME]", file=file, hint=near or "add one")
+    return list(found.items())
+
+
+def _pipeline(converter: cattrs.Converter, file: str, name: str, table: Table) -> PipelineConfig:
+    with placed(file, dotted("pipelines", name)):
+        keys, options = _split(table, set(keys_of(PipelineConfig)) - {"name", "options"})
+        _no_unknown(keys, ["paths", "plugins"])
+        pipeline = structure(converter, {**keys, "name": name}, PipelineConfig)
+        return check_pipeline(attrs.evolve(pipeline, options=options))
+
+
+def _backend(converter: cattrs.Converter, path: Path, name: str, table: Table) -> BackendConfig:
+    with placed(str(path), dotted("backends", name)):
+        own = set(keys_of(BackendConfig)) - {"name", "dialect", "options"}
+        dialect_keys = set(keys_of(Dialect))
+        keys, options = _split(table, own | dialect_keys)
+        _no_unknown(keys, own | dialect_keys)
+        dialect = {key: keys.pop(key) for key in dialect_keys & keys.keys()}
+        values = structure(converter, dialect, Dialect)
+        backend = structure(converter, {**keys, "name": name}, BackendConfig)
+        backend = attrs.evolve(backend, dialect={key: getattr(values, key) for key in dialect}, options=options)
+        return check_backend(backend, path.parent)
+
+
+def _split(table: Table, keys: set[str]) -> tuple[Table, dict[str, Table]]:
+    """The table's own keys, and its other sub-tables, which are options of plugins."""
+    options = {key: value for key, value in table.items() if key not in keys and isinstance(value, dict)}
+    return {key: value for key, value in table.items() if key not in options}, options
+
+
+def _no_unknown(keys: Table, valid: Sequence[str] | set[str]) -> None:
+    for key in keys:
+        if key not in valid:
+            raise TableError("unknown key", key=dotted(key), hint=did_you_mean(key, valid))
+
+
+def _front_options(
+    tables: Table, pipelines: Sequence[PipelineConfig], backends: Sequence[BackendConfig]
+) -> dict[str, Table]:
+    """The top-level tables, each named after a plugin that some pipeline lists."""
+    listed = {name for pipeline in pipelines for name in pipeline.plugins} | {"models"}
+    options = {}
+    for name, table in tables.items():
+        if name in {"pipelines", "backends"}:
+            continue
+        if name not in listed:
+            raise _unknown_table(name, listed, backends)
+        if not isinstance(table, dict):
+            raise TableError(f"expected a table, got {kind_of(table)}", key=dotted(name))
+        options[name] = table
+    return options
+
+
+def _unknown_table(name: str, listed: set[str], backends: Sequence[BackendConfig]) -> TableError:
+    owner = next((b.name for b in backends if name in {*b.plugins, *(b.wraps or ())}), None)
+    if owner is not None:
+        hint = f"options of a backend's plugin belong in [{dotted('backends', owner, name)}]"
+    else:
+        hint = did_you_mean(name, listed | {"pipelines", "backends"})
+    return TableError(f"unknown table [{dotted(name)}]", hint=hint)

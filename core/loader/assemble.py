@@ -1,0 +1,115 @@
+"""Config -> what serves: plugins joined in pluggy managers, one client per backend, and every check of the start.
+
+There is one manager per pipeline (its front), one per pair of pipeline and backend (the back hooks are called on it)
+and one per backend alone, so that `check` and `lifespan` meet each plugin once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import attrs
+import pluggy
+
+from core.chat.client import UpstreamClient
+from core.config import Config, PipelineConfig
+from core.config.faults import TableError, dotted, placed
+from core.config.types import make_converter
+from core.errors import ConfigError
+from core.hookspecs import PROJECT, Hooks
+from core.loader.checks import check_back, check_front
+from core.loader.discovery import Catalogue
+from core.loader.places import Places, Plugins
+from core.pipeline import Back, Pipeline, call_hook
+
+
+@attrs.frozen(eq=False)
+class Loaded:
+    """All that a gateway serves with.
+
+    `managers` hold each plugin exactly once, a manager per pipeline and per backend; `clients` are one per backend.
+    """
+
+    config: Config
+    pipelines: tuple[Pipeline, ...]
+    managers: tuple[pluggy.PluginManager, ...]
+    clients: tuple[UpstreamClient, ...]
+
+
+def load(config: Config, environ: Mapping[str, str] | None = None) -> Loaded:
+    """Everything that `config` names, checked and assembled; nothing is started.
+
+    `environ` (None: the process's) is where plugins' options of type Secret find `{ env = "NAME" }`.
+    Raises ConfigError, one line, for the first thing that cannot be served.
+    """
+    converter = make_converter(os.environ if environ is None else environ)
+    places = Places(config, Catalogue.installed(), converter)
+    fronts = {pipeline.name: places.front(pipeline) for pipeline in config.pipelines}
+    backs = {backend.name: places.back(backend) for backend in config.backends.values()}
+    clients = {name: UpstreamClient(backend) for name, backend in config.backends.items()}
+    pipelines = tuple(_pipeline(config, each, fronts[each.name], backs, clients) for each in config.pipelines)
+    managers = {f"pipeline {pipeline.name!r}": pipeline.manager for pipeline in pipelines}
+    for name, plugins in backs.items():
+        with placed(config.file, dotted("backends", name), "plugins"):
+            managers[f"backend {name!r}"] = join(plugins)
+    for owner, manager in managers.items():
+        _check(config, owner, manager)
+    return Loaded(config, pipelines, tuple(managers.values()), tuple(clients.values()))
+
+
+def join(*places: Plugins) -> pluggy.PluginManager:
+    """The plugins registered in order, so that the last is asked first and wraps the others. Raises TableError."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(Hooks)
+    for plugins in places:
+        for name, plugin in plugins.items():
+            _register(manager, name, plugin)
+    return manager
+
+
+def _register(manager: pluggy.PluginManager, name: str, plugin: object) -> None:
+    if manager.has_plugin(name):
+        raise TableError(
+            f"plugin {name!r} is in the pipeline and, as a default, in this backend", hint="set wraps = []"
+        )
+    for other, registered in manager.list_name_plugin():
+        if registered == plugin:
+            hint = "keep one of them, or give the class @attrs.frozen(eq=False)"
+            raise TableError(f"plugins {other!r} and {name!r} are equal, and pluggy takes them for one", hint=hint)
+    try:
+        manager.register(plugin, name)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise TableError(f"plugin {name!r}: {error}") from error
+
+
+def _pipeline(
+    config: Config,
+    pipeline: PipelineConfig,
+    front: Plugins,
+    backs: Mapping[str, Plugins],
+    clients: Mapping[str, UpstreamClient],
+) -> Pipeline:
+    with placed(config.file, dotted("pipelines", pipeline.name), "plugins"):
+        manager = join(front)
+        check_front(manager)
+    pairs = {}
+    for name, plugins in backs.items():
+        with placed(config.file, dotted("backends", name), "plugins"):
+            pair = join(plugins, front)
+            check_back(pair, config.backends[name])
+        pairs[name] = Back(name, pair, clients[name])
+    return Pipeline(pipeline.name, pipeline.paths, manager, pairs)
+
+
+def _check(config: Config, owner: str, manager: pluggy.PluginManager) -> None:
+    """Let the plugins of one place look at the whole configuration."""
+    try:
+        call_hook(manager, "check", owner, {"config": config})
+    except ConfigError:
+        with placed(config.file):
+            raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error} ({', '.join(error.__notes__)})"
+        raise ConfigError(f"a plugin's check failed: {text}", file=config.file) from error

@@ -1,0 +1,90 @@
+"""Plugin names -> classes. A name is an entry point of group `hookline.plugins`, or `module:Class`.
+
+Nothing is imported but what is asked for: an installed package that no table names cannot slow or break the start.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
+from operator import attrgetter
+
+import attrs
+
+from core.config.faults import TableError, did_you_mean
+
+GROUP = "hookline.plugins"
+
+
+@attrs.frozen(eq=False)
+class Catalogue:
+    """The entry points of our group, as installed; `found` keeps the classes already imported, by name."""
+
+    entries: tuple[EntryPoint, ...]
+    found: dict[str, type] = attrs.field(factory=dict, init=False)
+
+    @classmethod
+    def installed(cls) -> Catalogue:
+        """What the environment's distributions declare; imports none of it."""
+        return cls(tuple(entry_points(group=GROUP)))
+
+    def find(self, name: str) -> type:
+        """The class that a plugin's name stands for.
+
+        Raises TableError: no such plugin, two distributions declare it, it fails to import, it is not a class.
+        """
+        if name not in self.found:
+            self.found[name] = self._load(name)
+        return self.found[name]
+
+    def _load(self, name: str) -> type:
+        module, colon, attribute = name.partition(":")
+        if colon:
+            entry = EntryPoint(name, name, GROUP)
+            if not (_is_path(module) and _is_path(attribute)):
+                raise TableError(f"plugin {name!r} is not of the form module:Class")
+        else:
+            entry = self._entry(name)
+        return _import(entry)
+
+    def _entry(self, name: str) -> EntryPoint:
+        entries = [entry for entry in self.entries if entry.name == name]
+        if not entries:
+            near = did_you_mean(name, (entry.name for entry in self.entries), "installed")
+            raise TableError(f"no plugin {name!r}", hint=f"{near} or write module:Class".strip())
+        if len(entries) > 1:
+            owners = " and ".join(sorted(_distribution(entry) for entry in entries))
+            raise TableError(
+                f"plugin {name!r} comes from {owners}", hint="uninstall one of them, or write module:Class"
+            )
+        return entries[0]
+
+
+def _import(entry: EntryPoint) -> type:
+    owner = f"plugin {entry.name!r}" + (f" of {_distribution(entry)}" if entry.dist else "")
+    try:
+        module = importlib.import_module(entry.module)
+    except Exception as error:
+        text = f": {error}" if str(error) else ""
+        raise TableError(f"{owner} fails to import: {type(error).__name__}{text}") from error
+    try:
+        loaded: object = attrgetter(entry.attr)(module)
+    except AttributeError as error:
+        hint = did_you_mean(entry.attr, _classes(vars(module).values()), "classes")
+        raise TableError(f"{owner}: module {entry.module!r} has no {entry.attr!r}", hint=hint) from error
+    if not isinstance(loaded, type):
+        raise TableError(f"{owner} is not a class: {entry.value} is a {type(loaded).__name__}")
+    return loaded
+
+
+def _classes(values: Iterable[object]) -> list[str]:
+    return [value.__name__ for value in values if isinstance(value, type)]
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown distribution"
+
+
+def _is_path(text: str) -> bool:
+    return bool(text) and all(part.isidentifier() for part in text.split("."))

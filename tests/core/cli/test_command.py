@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from core.cli import command as cli
+from core.cli.server import ServerError, ServerOptions
+from tests.core.samples import BACKEND, PIPELINE, write
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a sound pipelines.toml; sys.path is given back."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PIPELINES_TOML", raising=False)
+    return write(tmp_path, PIPELINE + BACKEND).parent
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, ServerOptions]]:
+    """What `serve` would run, instead of a server."""
+    calls: list[tuple[Path, ServerOptions]] = []
+
+    def serve_file(file: Path, options: ServerOptions) -> int:
+        calls.append((file, options))
+        return 0
+
+    monkeypatch.setattr(cli, "check_binds", lambda binds: None)
+    monkeypatch.setattr(cli, "serve_file", serve_file)
+    return calls
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.make_cli(), arguments)
+
+
+def test_version() -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"hookline {version('hookline')}\n")
+
+
+def test_check_prints_the_pipelines() -> None:
+    result = run("check")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("pipeline main at /v1\n")
+    assert "main with backend one" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [["check"], ["check", "other.toml"], ["serve"], ["serve", "--config", "other.toml"]]
+)
+def test_a_wrong_file_is_one_line_and_status_1(folder: Path, command: list[str]) -> None:
+    for name in ("pipelines.toml", "other.toml"):
+        (folder / name).write_text(PIPELINE + BACKEND + "ulr = 3")
+    result = run(*command)
+    name = "other.toml" if "other.toml" in command else "pipelines.toml"
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"{name}: [backends.one] key 'ulr': unknown key; did you mean 'url'?\n"
+
+
+def test_pipelines_toml_names_another_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPELINES_TOML", str(folder / "none.toml"))
+    assert run("check").stderr.startswith(f"{folder / 'none.toml'}: no such file; ")
+    assert run("check", "pipelines.toml").exit_code == 0
+
+
+def test_plugins_beside_the_user_are_found(folder: Path) -> None:
+    (folder / "beside_the_user.py").write_text("from tests.core.samples import Engine")
+    write(folder, PIPELINE + BACKEND.replace("tests.core.samples", "beside_the_user"))
+    assert run("check").exit_code == 0
+
+
+def test_serve_greets_and_runs(served: list[tuple[Path, ServerOptions]]) -> None:
+    result = run("serve")
+    assert result.exit_code == 0
+    first, second, third = result.stdout.splitlines()
+    assert first == f"hookline {version('hookline')} serves pipelines.toml on 127.0.0.1:8080"
+    assert second == "models: model-one"
+    assert third.startswith("try: curl http://127.0.0.1:8080/v1/messages -H ")
+    assert '"model": "model-one"' in third
+    assert served == [(Path("pipelines.toml"), ServerOptions())]
+
+
+def test_serve_takes_its_options(served: list[tuple[Path, ServerOptions]]) -> None:
+    arguments = "--bind 127.0.0.1:1 --bind [::1]:2 --bind 127.0.0.1:1 --workers 3 --worker-class asyncio"
+    more = "--graceful-timeout 1 --backlog 5 --keep-alive 2.5 --config pipelines.toml"
+    assert run("serve", *arguments.split(), *more.split()).exit_code == 0
+    options = ServerOptions(("127.0.0.1:1", "[::1]:2"), 3, "asyncio", 1.0, 5, 2.5)
+    assert served == [(Path("pipelines.toml"), options)]
+
+
+def test_serve_ends_with_the_status_of_the_server(
+    served: list[tuple[Path, ServerOptions]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "serve_file", lambda file, options: 7)
+    assert run("serve").exit_code == 7
+
+
+def test_an_address_that_cannot_be_had_is_one_line(
+    served: list[tuple[Path, ServerOptions]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(binds: tuple[str, ...]) -> None:
+        raise ServerError("cannot listen")
+
+    monkeypatch.setattr(cli, "check_binds", refuse)
+    result = run("serve")
+    assert (result.exit_code, result.stdout, result.stderr, served) == (1, "", "cannot listen\n", [])
+
+
+def test_main_runs_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["hookline", "--version"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert (caught.value.code, capsys.readouterr().out) == (0, f"hookline {version('hookline')}\n")

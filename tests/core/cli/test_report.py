@@ -1,0 +1,70 @@
+from pathlib import Path
+
+from core.cli.report import report, routes_of
+from core.loader import load
+from core.request import Candidate
+from tests.core.samples import HERE, PIPELINE, config_of
+
+BACKEND = f"""
+[backends.one]
+plugins = ["{HERE}:Wrapped"]
+url = "https://host/v1?key=hunter2"
+key = "hunter2"
+headers = {{ x-key = "hunter2" }}
+query = {{ api-key = "hunter2" }}
+proxy = "http://me:hunter2@proxy:3128"
+top_k = true
+"""
+
+EXPECTED = f"""\
+pipeline main at /v1
+  plugins  {HERE}:Front
+  hook         answered by               wrapped by, outermost first
+  parse        {HERE}:Front  -
+  route        {HERE}:Front  -
+  serialize    {HERE}:Front  -
+  list_models  {HERE}:Front  -
+  check        {HERE}:Front  -
+
+  main with backend one
+    plugins  {HERE}:Wrapped, {HERE}:Wrapper, {HERE}:Front
+    url      https://host/v1?***
+    key      ***
+    headers  x-key = ***
+    query    api-key = ***
+    proxy    ***
+    dialect  top_k = True
+    stream   auto
+    models   model-one (upstream)
+    hook               answered by                 wrapped by, outermost first
+    call_upstream      {HERE}:Wrapped  -
+    translate_content  {HERE}:Wrapped  {HERE}:Wrapper
+    translate_stop     {HERE}:Wrapped  -
+"""
+
+
+def test_report_shows_pipelines_hook_by_hook_and_no_secret(tmp_path: Path) -> None:
+    text = report(load(config_of(tmp_path, PIPELINE + BACKEND), {}))
+    assert text == EXPECTED
+    assert "hunter2" not in text
+
+
+def test_a_backend_without_url_and_models_says_none(tmp_path: Path) -> None:
+    backend = f'[backends.two]\nplugins = ["{HERE}:Engine"]\n'
+    lines = [line.strip() for line in report(load(config_of(tmp_path, PIPELINE + backend), {})).splitlines()]
+    assert {"url      none", "models   none"} <= set(lines)
+
+
+def test_routes_are_asked_of_the_pipeline_and_globs_are_among_them(tmp_path: Path) -> None:
+    models = '[models]\n"a" = { backend = "one" }\n"claude-*" = { backend = "one", model = "up" }\n'
+    pipeline = PIPELINE.replace(f"{HERE}:Front", f'{HERE}:Front", "models')
+    loaded = load(config_of(tmp_path, models + pipeline + BACKEND), {})
+    assert routes_of(loaded.config, loaded.pipelines[0]) == {
+        "a": (Candidate("one", "a"),),
+        "claude-*": (Candidate("one", "up"),),
+    }
+
+
+def test_a_router_that_wants_more_shows_nothing(tmp_path: Path) -> None:
+    loaded = load(config_of(tmp_path, f'["{HERE}:Front"]\nbackends = ["gone"]\n' + PIPELINE + BACKEND), {})
+    assert list(routes_of(loaded.config, loaded.pipelines[0])) == ["model-gone"]

@@ -1,0 +1,97 @@
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from core.config import BackendConfig, PipelineConfig, Secret
+from core.config.faults import TableError
+from core.config.rules import check_backend, check_pipeline, check_pipelines
+
+PIPELINE = PipelineConfig("main", ("/v1",), ("anthropic", "models"))
+BACKEND = BackendConfig("one", ("vllm",))
+FOLDER = Path()
+
+
+def test_paths_are_normalised() -> None:
+    paths = ("/v1/", "/llm/v1", "/", "/a~b%20c")
+    assert check_pipeline(attrs.evolve(PIPELINE, paths=paths)).paths == ("/v1", "/llm/v1", "", "/a~b%20c")
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "message"),
+    [
+        ({"paths": ()}, "paths", "is empty"),
+        ({"plugins": ()}, "plugins", "is empty"),
+        ({"paths": ("v1",)}, "paths", "not a path: 'v1'"),
+        ({"paths": ("",)}, "paths", "not a path: ''"),
+        ({"paths": ("/v1?x=1",)}, "paths", "not a path: '/v1?x=1'"),
+        ({"paths": ("/a//b",)}, "paths", "not a path: '/a//b'"),
+        ({"plugins": ("a", "b", "a")}, "plugins", "'a' is listed twice"),
+        ({"options": {"antropic": {}}}, "antropic", "no plugin 'antropic' is listed here"),
+    ],
+)
+def test_a_pipeline_that_breaks_a_rule(changes: dict[str, Any], key: str, message: str) -> None:
+    with pytest.raises(TableError) as caught:
+        check_pipeline(attrs.evolve(PIPELINE, **changes))
+    assert (caught.value.key, caught.value.message) == (key, message)
+    assert caught.value.hint or "twice" in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "key", "message"),
+    [
+        ({"plugins": ()}, "plugins", "is empty"),
+        ({"plugins": ("a", "a")}, "plugins", "'a' is listed twice"),
+        ({"wraps": ("vllm",)}, "plugins", "'vllm' is listed twice"),
+        ({"connect_timeout": 0.0}, "connect_timeout", "expected seconds above 0, got 0"),
+        ({"read_timeout": -1.0}, "read_timeout", "expected seconds above 0, got -1"),
+        ({"total_timeout": float("nan")}, "total_timeout", "expected seconds above 0, got nan"),
+        ({"total_timeout": float("inf")}, "total_timeout", "expected seconds above 0, got inf"),
+        ({"url": "localhost:8000"}, "url", "not a URL of the form http://HOST[:PORT][/PATH] or https://…"),
+        ({"url": "http://"}, "url", "not a URL of the form http://HOST[:PORT][/PATH] or https://…"),
+        ({"url": "http://h:99999"}, "url", "not a URL of the form http://HOST[:PORT][/PATH] or https://…"),
+        ({"url": "http://h /v1"}, "url", "not a URL of the form http://HOST[:PORT][/PATH] or https://…"),
+        ({"url": "http://me:pw@h"}, "url", "holds a user name, which logs would show"),
+        ({"proxy": Secret("pw")}, "proxy", "not a URL of the form http://HOST[:PORT][/PATH] or https://…"),
+        ({"ca": "none.pem"}, "ca", "no such file: none.pem"),
+        ({"key": Secret("")}, "key", "is empty"),
+        ({"key": Secret("a\n")}, "key", "holds a character that no header can carry (a line break, say)"),
+        ({"headers": {"x y": Secret("a")}}, 'headers."x y"', "not a header's name"),
+        (
+            {"headers": {"x": Secret("a\r\nb")}},
+            "headers.x",
+            "holds a character that no header can carry (a line break, say)",
+        ),
+    ],
+)
+def test_a_backend_that_breaks_a_rule(changes: dict[str, Any], key: str, message: str) -> None:
+    with pytest.raises(TableError) as caught:
+        check_backend(attrs.evolve(BACKEND, **changes), FOLDER)
+    assert (caught.value.key, caught.value.message) == (key, message)
+
+
+@pytest.mark.parametrize("url", ["http://h", "https://h:8/v1/", "http://[::1]:8000/v1?api-version=1", ""])
+def test_urls_in_any_form_are_taken_as_written(url: str) -> None:
+    backend = attrs.evolve(BACKEND, url=url, proxy=Secret("http://me:pw@proxy:3128"))
+    assert check_backend(backend, FOLDER) == backend
+
+
+def test_ca_is_found_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("")
+    assert check_backend(attrs.evolve(BACKEND, ca="ca.pem"), tmp_path).ca == str(tmp_path / "ca.pem")
+
+
+def test_a_path_is_mounted_once() -> None:
+    other = attrs.evolve(PIPELINE, name="other")
+    with pytest.raises(TableError, match=r"'/v1' is mounted twice: in \[pipelines.main\] and in \[pipelines.other\]$"):
+        check_pipelines([PIPELINE, other], [])
+    with pytest.raises(TableError, match=r"'/' is mounted twice: in \[pipelines.main\]$"):
+        check_pipelines([attrs.evolve(PIPELINE, paths=("", ""))], [])
+
+
+def test_a_plugin_is_in_a_pipeline_or_in_a_backend() -> None:
+    check_pipelines([PIPELINE], [BACKEND])
+    both = attrs.evolve(BACKEND, wraps=("models",))
+    with pytest.raises(TableError, match=r"'models' is listed in both \[pipelines.main\] and \[backends.one\]"):
+        check_pipelines([PIPELINE], [both])

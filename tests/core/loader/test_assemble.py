@@ -1,0 +1,149 @@
+from pathlib import Path
+from typing import Any
+
+import pluggy
+import pytest
+
+from core.config import Secret
+from core.errors import ConfigError
+from core.loader.assemble import Loaded, join, load
+from core.pipeline import call_hook
+from core.request import HTTPRequest, Request, Route
+from tests.core import samples
+from tests.core.samples import BACKEND, HERE, PIPELINE, config_of
+
+HTTP = HTTPRequest("POST", "/messages")
+REQUEST = Request("message", model="model-one")
+ROUTE = Route(())
+SECOND = f'[pipelines.second]\npaths = ["/v2"]\nplugins = ["{HERE}:Front", "{HERE}:BothSides"]\n'
+TWO = f'[backends.two]\nplugins = ["{HERE}:Wrapped"]\n'
+
+
+def loaded(folder: Path, text: str = PIPELINE + BACKEND) -> Loaded:
+    return load(config_of(folder, text), {"TOKEN": "hunter2"})
+
+
+def told(folder: Path, text: str) -> str:
+    config = config_of(folder, text)
+    with pytest.raises(ConfigError) as caught:
+        load(config, {})
+    return str(caught.value).removeprefix(f"{config.file}: ")
+
+
+def plugins_of(managers: tuple[pluggy.PluginManager, ...]) -> list[Any]:
+    return [plugin for manager in managers for _, plugin in manager.list_name_plugin()]
+
+
+def test_a_pipeline_is_ready_to_serve(tmp_path: Path) -> None:
+    result = loaded(tmp_path)
+    (pipeline,) = result.pipelines
+    assert (pipeline.name, pipeline.paths, list(pipeline.backs)) == ("main", ("/v1",), ["one"])
+    assert pipeline.route(HTTP, REQUEST) is not None
+    back = pipeline.backs["one"]
+    assert back.client is result.clients[0]
+    calls: list[Any] = [back.call_upstream(REQUEST, ROUTE), back.translate_content(REQUEST, ROUTE)]
+    assert calls == ["call of engine", ["engine"]]
+
+
+def test_every_pair_of_pipeline_and_backend_has_a_manager(tmp_path: Path) -> None:
+    result = loaded(tmp_path, PIPELINE + SECOND + BACKEND + TWO)
+    found: dict[tuple[str, str], Any] = {
+        (pipeline.name, name): back.translate_content(REQUEST, ROUTE)
+        for pipeline in result.pipelines
+        for name, back in pipeline.backs.items()
+    }
+    assert found == {
+        ("main", "one"): ["engine"],
+        ("main", "two"): ["engine", "wrapper"],
+        ("second", "one"): ["engine", "both"],
+        ("second", "two"): ["engine", "wrapper", "both"],
+    }
+    main, second = result.pipelines
+    assert main.backs["two"].client is second.backs["two"].client
+    assert [client.backend.name for client in result.clients] == ["one", "two"]
+
+
+def test_managers_hold_each_plugin_once(tmp_path: Path) -> None:
+    result = loaded(tmp_path, PIPELINE + SECOND + BACKEND + TWO)
+    kinds = [type(plugin) for plugin in plugins_of(result.managers)]
+    wanted = [samples.Front, samples.Front, samples.BothSides, samples.Engine, samples.Wrapped, samples.Wrapper]
+    assert kinds == wanted
+    pairs = tuple(back.manager for pipeline in result.pipelines for back in pipeline.backs.values())
+    assert {id(plugin) for plugin in plugins_of(pairs)} == {id(plugin) for plugin in plugins_of(result.managers)}
+
+
+def test_check_is_called_once_per_plugin(tmp_path: Path) -> None:
+    result = loaded(tmp_path, PIPELINE + BACKEND + TWO)
+    front = result.pipelines[0].manager.get_plugin(f"{HERE}:Front")
+    assert front is not None
+    assert front.seen == [result.config.file]
+
+
+def test_secrets_of_options_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f'["{HERE}:Front"]\nsecret = {{ env = "TOKEN" }}\n{PIPELINE}{BACKEND}'
+    monkeypatch.setenv("TOKEN", "of the process")
+    for result, secret in ((loaded(tmp_path, text), "hunter2"), (load(config_of(tmp_path, text)), "of the process")):
+        plugin = result.pipelines[0].manager.get_plugin(f"{HERE}:Front")
+        assert plugin is not None
+        assert plugin.secret == Secret(secret)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            PIPELINE.replace("Front", "BothSides") + BACKEND,
+            "[pipelines.main] key 'plugins': no plugin here answers parse; list one that does, 'anthropic' say",
+        ),
+        (
+            PIPELINE + BACKEND.replace("Engine", "Wrapper"),
+            (
+                "[backends.one] key 'plugins': no plugin here answers call_upstream; "
+                "list the engine's plugin, 'openai' say"
+            ),
+        ),
+        (
+            PIPELINE + BACKEND.replace("Engine", "Remote"),
+            f"[backends.one] key 'url': missing, and plugin '{HERE}:Remote' needs it",
+        ),
+        (
+            PIPELINE.replace(":Front", f':Front", "{HERE}:Wrapper') + BACKEND.replace("Engine", "Wrapped"),
+            (
+                f"[backends.one] key 'plugins': plugin '{HERE}:Wrapper' is in the pipeline and, as a default, "
+                "in this backend; set wraps = []"
+            ),
+        ),
+        (
+            PIPELINE + f'[backends.one]\nplugins = ["{HERE}:Engine", "{HERE}:Equal", "{HERE}:Alias"]',
+            (
+                f"[backends.one] key 'plugins': plugins '{HERE}:Equal' and '{HERE}:Alias' are equal, and pluggy "
+                "takes them for one; keep one of them, or give the class @attrs.frozen(eq=False)"
+            ),
+        ),
+        (
+            PIPELINE + f'[backends.one]\nplugins = ["{HERE}:Engine", "{HERE}:Refusing"]',
+            "[today] key 'weather': not today; wait",
+        ),
+        (
+            PIPELINE
+            + f'[backends.one]\nplugins = ["{HERE}:Engine", "{HERE}:Refusing"]\n'
+            + f'[backends.one."{HERE}:Refusing"]\nhow = "badly"',
+            f"a plugin's check failed: ValueError: broken (in check of plugin '{HERE}:Refusing', backend 'one')",
+        ),
+        (
+            PIPELINE + BACKEND.replace(f"{HERE}:Engine", "models"),
+            (
+                "[backends.one] key 'plugins': plugin 'models': list_models would never be called in a backend; "
+                "list the plugin under [pipelines.NAME]"
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    assert told(tmp_path, text) == message
+
+
+def test_join_registers_in_order() -> None:
+    plugins = {"engine": samples.Engine(), "inner": samples.Wrapper("inner"), "outer": samples.Wrapper("outer")}
+    found = call_hook(join(plugins), "translate_content", "test", {"request": REQUEST, "route": ROUTE})
+    assert found == ["engine", "inner", "outer"]

@@ -1,0 +1,99 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.config.faults import TableError
+from core.loader.discovery import Catalogue
+from tests.core import samples
+
+BROKEN = "raise RuntimeError('no libfoo')"
+
+
+def install(folder: Path, distribution: str, plugin: str, module: str, code: str = "class Plugin: ...") -> None:
+    """A distribution on the path, as an installer leaves it."""
+    (folder / f"{module}.py").write_text(code)
+    info = folder / f"{distribution.replace('-', '_')}-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text(f"[hookline.plugins]\n{plugin} = {module}:Plugin\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def message(name: str) -> str:
+    with pytest.raises(TableError) as caught:
+        Catalogue.installed().find(name)
+    return "; ".join(filter(None, [caught.value.message, caught.value.hint]))
+
+
+def test_finds_an_entry_point_and_imports_it_alone(folder: Path) -> None:
+    install(folder, "dist-good", "sample-good", "sample_good_module")
+    install(folder, "dist-broken", "sample-broken", "sample_broken_module", BROKEN)
+    catalogue = Catalogue.installed()
+    assert "sample_good_module" not in sys.modules
+    found = catalogue.find("sample-good")
+    assert found.__module__ == "sample_good_module"
+    assert catalogue.find("sample-good") is found
+    assert "sample_broken_module" not in sys.modules
+
+
+def test_finds_a_class_by_module() -> None:
+    assert Catalogue.installed().find("tests.core.samples:Front") is samples.Front
+
+
+def test_ours_are_entry_points_like_anyones() -> None:
+    assert {"anthropic", "models", "vllm", "demo"} <= {entry.name for entry in Catalogue.installed().entries}
+
+
+def test_a_broken_plugin_is_told_with_its_distribution(folder: Path) -> None:
+    install(folder, "dist-broken", "sample-broken", "sample_broken_module", BROKEN)
+    assert message("sample-broken") == (
+        "plugin 'sample-broken' of dist-broken 1.2 fails to import: RuntimeError: no libfoo"
+    )
+
+
+def test_a_code_attribute_error_is_a_failed_import(folder: Path) -> None:
+    install(folder, "dist-attr", "sample-attr", "sample_attr_module", "import sys\nsys.nothing")
+    assert "fails to import: AttributeError: module 'sys' has no attribute 'nothing'" in message("sample-attr")
+
+
+def test_two_distributions_with_one_name(folder: Path) -> None:
+    install(folder, "dist-a", "sample-twin", "sample_twin_a")
+    install(folder, "dist-b", "sample-twin", "sample_twin_b")
+    assert message("sample-twin") == (
+        "plugin 'sample-twin' comes from dist-a 1.2 and dist-b 1.2; uninstall one of them, or write module:Class"
+    )
+
+
+def test_an_unknown_name_gets_the_nearest() -> None:
+    assert message("vlm") == "no plugin 'vlm'; did you mean 'vllm'? or write module:Class"
+    assert "installed: anthropic, " in message("zzzzz")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a:b:c", "plugin 'a:b:c' is not of the form module:Class"),
+        (":Front", "plugin ':Front' is not of the form module:Class"),
+        ("tests.core.samples:", "plugin 'tests.core.samples:' is not of the form module:Class"),
+        (
+            "no_such_module:X",
+            "plugin 'no_such_module:X' fails to import: ModuleNotFoundError: No module named 'no_such_module'",
+        ),
+        (
+            "tests.core.samples:Frnt",
+            "plugin 'tests.core.samples:Frnt': module 'tests.core.samples' has no 'Frnt'; did you mean 'Front'?",
+        ),
+        (
+            "tests.core.samples:NOT_A_CLASS",
+            "plugin 'tests.core.samples:NOT_A_CLASS' is not a class: tests.core.samples:NOT_A_CLASS is a Front",
+        ),
+    ],
+)
+def test_a_name_that_is_no_class(name: str, text: str) -> None:
+    assert message(name) == text

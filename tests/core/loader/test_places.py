@@ -1,0 +1,135 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config import Config, Secret
+from core.config.types import make_converter
+from core.errors import ConfigError
+from core.loader.discovery import Catalogue
+from core.loader.places import Places
+from tests.core import samples
+from tests.core.samples import BACKEND, HERE, PIPELINE, config_of
+
+
+def places(config: Config) -> Places:
+    return Places(config, Catalogue.installed(), make_converter({"TOKEN": "hunter2"}))
+
+
+def front(config: Config) -> Any:
+    return places(config).front(config.pipelines[0])
+
+
+def back(config: Config) -> Any:
+    return places(config).back(config.backends["one"])
+
+
+def told(folder: Path, text: str) -> str:
+    config = config_of(folder, text)
+    with pytest.raises(ConfigError) as caught:
+        _ = front(config), back(config)
+    return str(caught.value).removeprefix(f"{config.file}: ")
+
+
+def test_front_options_are_overridden_key_by_key(tmp_path: Path) -> None:
+    front_table = f'["{HERE}:Front"]\nbackends = ["a"]\nsecret = {{ env = "TOKEN" }}\n'
+    own_table = f'[pipelines.main."{HERE}:Front"]\nbackends = ["b"]\n'
+    made = front(config_of(tmp_path, front_table + PIPELINE + own_table + BACKEND))[f"{HERE}:Front"]
+    assert (made.backends, made.secret) == (("b",), Secret("hunter2"))
+
+
+def test_backend_options_are_the_sub_table(tmp_path: Path) -> None:
+    made = back(config_of(tmp_path, f'{PIPELINE}{BACKEND}[backends.one."{HERE}:Engine"]\nword = "x"'))
+    assert made[f"{HERE}:Engine"].word == "x"
+
+
+def wrapped(rest: str = "") -> str:
+    plugins = f'["{HERE}:Wrapped", "{HERE}:BothSides"]'
+    return f"{PIPELINE}[backends.one]\nplugins = {plugins}\n{rest}"
+
+
+def test_default_wrappers_stand_behind_their_plugin(tmp_path: Path) -> None:
+    assert list(back(config_of(tmp_path, wrapped()))) == [f"{HERE}:Wrapped", f"{HERE}:Wrapper", f"{HERE}:BothSides"]
+    sub_table = f'[backends.one."{HERE}:Wrapper"]\nword = "x"'
+    assert back(config_of(tmp_path, wrapped(sub_table)))[f"{HERE}:Wrapper"].word == "x"
+
+
+def test_wraps_in_the_table_replaces_the_defaults(tmp_path: Path) -> None:
+    assert list(back(config_of(tmp_path, wrapped("wraps = []")))) == [f"{HERE}:Wrapped", f"{HERE}:BothSides"]
+    others = back(config_of(tmp_path, wrapped(f'wraps = ["{HERE}:NoOptions"]')))
+    assert list(others) == [f"{HERE}:Wrapped", f"{HERE}:NoOptions", f"{HERE}:BothSides"]
+
+
+def test_a_default_wrapper_that_is_listed_keeps_its_place(tmp_path: Path) -> None:
+    text = wrapped().replace(":BothSides", ":Wrapper")
+    assert list(back(config_of(tmp_path, text))) == [f"{HERE}:Wrapped", f"{HERE}:Wrapper"]
+
+
+def test_each_place_has_its_own_instance(tmp_path: Path) -> None:
+    config = config_of(tmp_path)
+    maker = places(config)
+    one, two = maker.back(config.backends["one"]), maker.back(config.backends["one"])
+    assert one[f"{HERE}:Engine"] is not two[f"{HERE}:Engine"]
+    assert isinstance(one[f"{HERE}:Engine"], samples.Engine)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            PIPELINE.replace("Front", "Frnt") + BACKEND,
+            (
+                f"[pipelines.main] key 'plugins': plugin '{HERE}:Frnt': module '{HERE}' has no 'Frnt'; "
+                "did you mean 'Front'?"
+            ),
+        ),
+        (
+            PIPELINE + '[backends."one"]\nplugins = ["vlm"]',
+            "[backends.one] key 'plugins': no plugin 'vlm'; did you mean 'vllm'? or write module:Class",
+        ),
+        (
+            f'["{HERE}:Front"]\nbckends = []\n{PIPELINE}{BACKEND}',
+            f"[\"{HERE}:Front\"] key 'bckends': unknown key; did you mean 'backends'?",
+        ),
+        (
+            f'{PIPELINE}[pipelines.main."{HERE}:Front"]\nbackends = [1]\n{BACKEND}',
+            f"[pipelines.main.\"{HERE}:Front\"] key 'backends.0': expected a string, got an integer",
+        ),
+        (
+            f'{PIPELINE}[pipelines.main."{HERE}:Front"]\nsecret = {{ env = "NO" }}\n{BACKEND}',
+            (
+                f"[pipelines.main.\"{HERE}:Front\"] key 'secret': the environment variable NO is not set; "
+                "set it, or take the key away"
+            ),
+        ),
+        (
+            f'{PIPELINE}{BACKEND}[backends.one."{HERE}:Engine"]\nwrd = 1',
+            f"[backends.one.\"{HERE}:Engine\"] key 'wrd': unknown key; did you mean 'word'?",
+        ),
+        (
+            f"{PIPELINE}{BACKEND}[backends.one.hedaers]\nx = 'y'",
+            "[backends.one] key 'hedaers': no plugin 'hedaers' is listed here; did you mean 'headers'?",
+        ),
+        (
+            PIPELINE + BACKEND.replace("Engine", "BadWraps"),
+            (
+                f"[backends.one] key 'plugins': plugin '{HERE}:BadWraps': wraps is not a tuple of names; "
+                'write wraps = ("stop_scan",)'
+            ),
+        ),
+        (
+            PIPELINE + BACKEND.replace("Engine", "Unmakeable"),
+            f"[backends.one.\"{HERE}:Unmakeable\"]: plugin '{HERE}:Unmakeable' cannot be made: ValueError: no luck",
+        ),
+        (
+            f'{PIPELINE}{BACKEND.replace("Engine", "Unmakeable")}[backends.one."{HERE}:Unmakeable"]\nlevel = 2',
+            f'[backends.one."{HERE}:Unmakeable"]: too high',
+        ),
+        (
+            f'{PIPELINE}{BACKEND.replace("Engine", "NoOptions")}[backends.one."{HERE}:NoOptions"]\nlevel = 2',
+            f"[backends.one.\"{HERE}:NoOptions\"] key 'level': plugin '{HERE}:NoOptions' takes no options",
+        ),
+    ],
+)
+def test_faults_name_their_table(tmp_path: Path, text: str, message: str) -> None:
+    assert told(tmp_path, text) == message

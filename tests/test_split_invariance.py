@@ -1,0 +1,163 @@
+"""One answer, however the wire is cut and whichever side streams: for every backend, against an oracle of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from core import Request, Route, hookimpl
+from core.chat import Call, UpstreamClient
+from core.testing import Assembly, BrokenAnswer, Mode, Reply, UpstreamAnswer, assert_split_invariant, strategies
+from plugins.demo import DIALECT, Demo
+
+STOPS = ("5", "END", "\n\n#", "עצור")
+REQUEST = {"stop_sequences": list(STOPS)}
+EITHER = (("reasoning",), ("reasoning_content",), ("reasoning", "reasoning_content"))
+
+thorough = settings(
+    max_examples=int(os.environ.get("HOOKLINE_EXAMPLES", "60")),
+    deadline=None,
+    derandomize="HOOKLINE_EXAMPLES" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)
+
+
+@attrs.frozen(eq=False)
+class DemoOnTheWire(Demo):
+    """The demo's translators behind a real call: its engine's shapes, served over HTTP."""
+
+    @hookimpl
+    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:  # type: ignore[override]
+        return Call(request, route, client, DIALECT)
+
+
+@attrs.frozen
+class Engine:
+    """What one backend's upstream sends."""
+
+    plugins: tuple[str | type, ...]
+    reasoning: tuple[tuple[str, ...], ...] = EITHER
+    stop_field: str = ""
+    verbose: bool = False
+
+
+ENGINES = {
+    "demo": Engine((DemoOnTheWire,), (("reasoning_content",),), "stop_reason"),
+    "vllm": Engine(("vllm",), EITHER, "stop_reason"),
+    "sglang": Engine(("sglang",), (("reasoning_content",),), "matched_stop"),
+    "llama_cpp": Engine(("llama_cpp",), (("reasoning_content",),), verbose=True),
+    "ollama": Engine(("ollama",), (("reasoning",),)),
+    "openai": Engine(("openai",), EITHER),
+}
+
+
+def answers_of(engine: Engine) -> st.SearchStrategy[UpstreamAnswer]:
+    whole = strategies.answers(reasoning_fields=engine.reasoning, stop_field=engine.stop_field, stops=STOPS, ids=False)
+    if not engine.verbose:
+        return whole
+    word = st.sampled_from((*STOPS, "</s>"))
+    reports = st.sampled_from(({}, {"__verbose": {"stop_type": "eos", "stopping_word": ""}})) | word.map(
+        lambda stop: {"__verbose": {"stop_type": "word", "stopping_word": stop}}
+    )
+    return st.builds(lambda answer, top: attrs.evolve(answer, top=top), whole, reports)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_answer_is_the_same_however_it_comes(name: str) -> None:
+    engine = ENGINES[name]
+    assembly = Assembly(engine.plugins)
+
+    @thorough
+    @given(answers_of(engine), st.lists(strategies.cuts(), min_size=1, max_size=3))
+    def check(answer: UpstreamAnswer, cuts: list[tuple[int, ...]]) -> None:
+        replies = assert_split_invariant(assembly, answer, request=REQUEST, cuts=cuts)
+        for mode, reply in replies.items():
+            assert reply.error is None, mode
+            expect(answer, reply, reported_match(engine, answer))
+
+    check()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_broken_answer_is_an_error_however_it_comes(name: str) -> None:
+    engine = ENGINES[name]
+    assembly = Assembly(engine.plugins)
+
+    @thorough
+    @given(strategies.broken_answers(whole=answers_of(engine)), st.lists(strategies.cuts(), min_size=1, max_size=2))
+    def check(broken: BrokenAnswer, cuts: list[tuple[int, ...]]) -> None:
+        replies = assert_split_invariant(assembly, broken, request=REQUEST, cuts=cuts)
+        for mode, reply in replies.items():
+            assert reply.error is not None, mode
+            assert reply.message.get("stop_reason") is None, mode
+            assert mode.client or reply.status >= 400, mode
+            assert broken.status < 400 or reply.status >= 400, mode
+        delivered_before(broken, replies[Mode(client=True, upstream=True)])
+
+    check()
+
+
+def expect(answer: UpstreamAnswer, reply: Reply, match: str | None) -> None:
+    """The message that the description stands for, made without any of hookline's own code."""
+    content = reply.message["content"]
+    thinking = [block["thinking"] for block in content if block["type"] == "thinking"]
+    assert thinking == ([answer.reasoning] if answer.reasoning else [])
+    text = (answer.text or "") + (answer.refusal or "")
+    assert "".join(block["text"] for block in content if block["type"] == "text") == text
+    order = [kind for kind, there in (("thinking", answer.reasoning), ("text", text)) if there]
+    assert [block["type"] for block in content] == [*order, *["tool_use"] * len(answer.tool_calls)]
+    calls = [block for block in content if block["type"] == "tool_use"]
+    wanted = [(call.name, json.loads(call.arguments or "{}")) for call in answer.tool_calls]
+    assert [(block["name"], block["input"]) for block in calls] == wanted
+    assert (reply.message["stop_reason"], reply.message["stop_sequence"]) == expected_stop(answer, match)
+    assert reply.message["usage"] == expected_usage(answer)
+    assert reply.message["model"] == "client-model"
+
+
+def expected_stop(answer: UpstreamAnswer, match: str | None) -> tuple[str, str | None]:
+    if match is not None:
+        return "stop_sequence", match
+    if answer.finish_reason == "content_filter" or answer.refusal:
+        return "refusal", None
+    if answer.finish_reason == "length":
+        return "max_tokens", None
+    return ("tool_use" if answer.tool_calls else "end_turn"), None
+
+
+def expected_usage(answer: UpstreamAnswer) -> Mapping[str, int]:
+    usage = answer.usage or {}
+    return {"input_tokens": usage.get("prompt_tokens", 0), "output_tokens": usage.get("completion_tokens", 0)}
+
+
+def reported_match(engine: Engine, answer: UpstreamAnswer) -> str | None:
+    """The client's stop sequence that the engine named."""
+    verbose = answer.top.get("__verbose", {})
+    value = verbose.get("stopping_word") if engine.verbose else answer.choice.get(engine.stop_field)
+    return value if value in STOPS else None
+
+
+def delivered_before(broken: BrokenAnswer, reply: Reply) -> None:
+    """Whatever text came before the break was delivered, and nothing else."""
+    whole = (broken.answer.text or "") + (broken.answer.refusal or "")
+    got = text_of(reply.message.get("content", ()))
+    came = "".join(piece for chunk in broken.chunks() for piece in text_pieces(chunk))
+    assert whole.startswith(got)
+    # Of a character in two halves the first may still be held when the answer breaks.
+    assert got.startswith(came.encode("utf-16", "surrogatepass").decode("utf-16", "ignore"))
+
+
+def text_of(content: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(block["text"] for block in content if block["type"] == "text")
+
+
+def text_pieces(chunk: Mapping[str, Any]) -> list[str]:
+    deltas = [choice["delta"] for choice in chunk.get("choices", ())]
+    return [delta.get(field) or "" for delta in deltas for field in ("content", "refusal")]
