@@ -99,10 +99,11 @@ class ChunkReader:
     def _tell_apart(self, data: bytes) -> list[Chunk]:
         # Blank lines in front are a keep-alive, of JSON answers too (DeepSeek); half a BOM says nothing yet.
         lead = (self._lead + data).lstrip(_BLANK)
+        if lead.startswith(_BOM):
+            lead = lead.removeprefix(_BOM).lstrip(_BLANK)
         if _BOM.startswith(lead):
             self._lead = lead
             return []
-        lead = lead.removeprefix(_BOM).lstrip(_BLANK)
         if lead.startswith((b"{", b"[", b"<", b'"')):
             return self._keep(lead)
         self._events = EventDecoder()

@@ -46,8 +46,8 @@ def whole(text: str) -> str:
 def loads(data: bytes | str) -> Any:
     """JSON as engines write it. Raises ValueError.
 
-    orjson refuses what servers written in Python send: surrogate halves, NaN, numbers of any length; and a byte that is
-    no UTF-8 shall cost its own character, not the answer.
+    orjson refuses what servers written in Python send: surrogate halves, and NaN; and a byte that is no UTF-8 shall
+    cost its own character, not the answer.
     """
     try:
         return orjson.loads(data)

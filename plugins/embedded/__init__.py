@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import attrs
 
@@ -17,8 +17,6 @@ from core.chat import LLAMA_CPP, Call, Content, ReasoningField, UpstreamClient, 
 from plugins.embedded.engine import Options, ReasoningFormat
 from plugins.embedded.link import Link
 from plugins.embedded.parts import MissingError, find_model, need_server
-
-"""llama.cpp's: `verbose` makes it name the stop string that matched."""
 
 
 @attrs.frozen(eq=False)

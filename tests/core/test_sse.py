@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ def decode(pieces: Iterable[bytes]) -> list[Event]:
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     edges = sorted({place % (len(data) + 1) for place in places} | {0, len(data)})
-    return [data[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [data[start:end] for start, end in pairwise(edges)]
 
 
 @st.composite
@@ -40,6 +41,9 @@ def streams(draw: st.DrawFn) -> tuple[bytes, list[Event]]:
         wire += f"event: {name}{eol}" if name else ""
         wire += "".join(draw(colon) + line + eol for line in lines) + eol
         expected.append(Event(name, "\n".join(lines).encode()))
+    unended = draw(st.booleans())
+    if events and unended:
+        wire = wire.removesuffix(eol)
     return wire.encode(), expected
 
 

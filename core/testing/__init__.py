@@ -1,0 +1,40 @@
+"""The test kit, for plugin authors and for hookline itself.
+
+An upstream on a socket (`MockUpstream`), one in process (`replay`), upstream answers as values (`UpstreamAnswer`), the
+check that the cutting of the wire changes nothing (`assert_split_invariant`), and `fold`, which reads an answer as
+clients do. Hypothesis strategies are in `core.testing.strategies`, which alone needs `hypothesis`.
+"""
+
+from core.testing.answers import USAGE, ChunkShape, Framing, UpstreamAnswer, UpstreamToolCall
+from core.testing.assemble import Assembly
+from core.testing.broken import BrokenAnswer, error_bodies
+from core.testing.exchange import Exchange
+from core.testing.fold import fold, fold_json
+from core.testing.fold_checks import Folded
+from core.testing.replay import Replayer, Reply, replay, replayer
+from core.testing.split import Mode, assert_split_invariant
+from core.testing.upstream import MockUpstream
+from core.testing.upstream_reply import UpstreamReply
+
+__all__ = [
+    "USAGE",
+    "Assembly",
+    "BrokenAnswer",
+    "ChunkShape",
+    "Exchange",
+    "Folded",
+    "Framing",
+    "MockUpstream",
+    "Mode",
+    "Replayer",
+    "Reply",
+    "UpstreamAnswer",
+    "UpstreamReply",
+    "UpstreamToolCall",
+    "assert_split_invariant",
+    "error_bodies",
+    "fold",
+    "fold_json",
+    "replay",
+    "replayer",
+]

@@ -1,0 +1,81 @@
+"""Gateways of given plugins around one backend, whose network is a given transport."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+import httpx
+
+from core.chat.client import UpstreamClient
+from core.config import BackendConfig, Config, PipelineConfig
+from core.config.faults import placed
+from core.config.types import make_converter
+from core.gateway import Gateway
+from core.loader.assemble import Loaded, join
+from core.loader.checks import check_back, check_front
+from core.loader.discovery import Catalogue
+from core.loader.places import Places
+from core.pipeline import Back, Pipeline
+
+BACKEND = "upstream"
+UPSTREAM_MODEL = "upstream-model"
+FRONT = ("anthropic", "models")
+
+Plugin = str | type | object
+"""An entry point's name, `module:Class`, a plugin's class, or a plugin."""
+StreamSetting = Literal["auto", "always", "never"]
+"""Whether the upstream is asked for a stream; auto: as the client asks."""
+Options = Mapping[str, Mapping[str, Any]]
+"""Tables of options by plugin: a name as given, or a class's name."""
+
+
+class Assembly:
+    """Plugins loaded around one backend, from which gateways are made with little effort.
+
+    Such a gateway is mounted at /v1 and sends every model to the backend, as UPSTREAM_MODEL. Raises ConfigError
+    for what hookline would refuse at its start.
+    """
+
+    def __init__(self, plugins: Sequence[Plugin], options: Options | None = None) -> None:
+        given = {_name(plugin): plugin for plugin in plugins if not isinstance(plugin, str)}
+        names = tuple(plugin if isinstance(plugin, str) else _name(plugin) for plugin in plugins)
+        self._config = _config(names, options or {})
+        catalogue = Catalogue.installed()
+        catalogue.found.update({name: _as_class(plugin) for name, plugin in given.items()})
+        places = Places(self._config, catalogue, make_converter(os.environ))
+        (self._pipeline,), (self._backend,) = self._config.pipelines, self._config.backends.values()
+        front, back = places.front(self._pipeline), places.back(self._backend)
+        with placed(self._config.file):
+            self._front, self._alone, self._pair = join(front), join(back), join(back, front)
+            check_front(self._front)
+            check_back(self._pair, self._backend)
+
+    def gateway(self, transport: httpx.AsyncBaseTransport, upstream_stream: StreamSetting = "auto") -> Gateway:
+        """A gateway with a client of its own on the transport."""
+        client = UpstreamClient(attrs.evolve(self._backend, stream=upstream_stream), transport)
+        backs = {BACKEND: Back(BACKEND, self._pair, client)}
+        pipeline = Pipeline(self._pipeline.name, self._pipeline.paths, self._front, backs)
+        return Gateway(Loaded(self._config, (pipeline,), (self._front, self._alone), (client,)))
+
+
+def _config(names: tuple[str, ...], options: Options) -> Config:
+    models = {"models": {"*": {"backend": BACKEND, "model": UPSTREAM_MODEL}}}
+    front = {name: table for name, table in options.items() if name in FRONT}
+    back = {name: table for name, table in options.items() if name not in FRONT}
+    backend = BackendConfig(BACKEND, names, url="http://upstream.invalid/v1", options=back)
+    return Config("replay", (PipelineConfig("messages", ("/v1",), FRONT),), {BACKEND: backend}, {**models, **front})
+
+
+def _name(plugin: object) -> str:
+    return plugin.__name__ if isinstance(plugin, type) else type(plugin).__name__
+
+
+def _as_class(plugin: object) -> type:
+    """The class itself, or for a plugin that is already made a class whose making gives just that plugin."""
+    if isinstance(plugin, type):
+        return plugin
+    body = {"__new__": lambda _: plugin, "__attrs_attrs__": None}
+    return type(type(plugin).__name__, (type(plugin),), body)

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.chat.failures import MESSAGE_LIMIT, clean, failure, failure_in, retry_after
+from core.errors import Kind
+from core.testing import error_bodies
+
+STATUSES: list[tuple[int, Kind, int]] = [
+    (400, "invalid_request", 400),
+    (404, "not_found", 404),
+    (405, "api", 502),
+    (407, "api", 502),
+    (408, "timeout", 504),
+    (409, "invalid_request", 400),
+    (413, "too_large", 413),
+    (415, "invalid_request", 400),
+    (422, "invalid_request", 400),
+    (424, "api", 502),
+    (429, "rate_limit", 429),
+    (498, "overloaded", 529),
+    (499, "api", 502),
+    (500, "api", 500),
+    (501, "api", 502),
+    (502, "api", 502),
+    (503, "overloaded", 529),
+    (504, "timeout", 504),
+    (524, "timeout", 504),
+    (529, "overloaded", 529),
+    (301, "api", 502),
+    (308, "api", 502),
+]
+
+
+@pytest.mark.parametrize(("status", "kind", "ours"), STATUSES)
+def test_every_status_in_every_shape(status: int, kind: Kind, ours: int) -> None:
+    for body, _ in error_bodies("the words", status):
+        error = failure(status, {}, body)
+        assert (error.kind, error.status, error.should_retry) == (kind, ours, None)
+        said = error.message.removeprefix("messages: ")
+        assert said == ("the words" if body else f"the upstream answered {status} without a word")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_the_gateway_s_key_is_not_the_client_s(status: int) -> None:
+    error = failure(status, {"retry-after": "3"}, b'{"error": "Unauthorized"}')
+    assert (error.kind, error.status, error.should_retry, error.retry_after) == ("api", 502, False, None)
+    assert error.message == "the upstream refused the gateway's credentials: Unauthorized"
+
+
+def test_spent_money_is_not_worth_a_retry() -> None:
+    quota = {
+        "error": {"message": "You exceeded your quota", "type": "insufficient_quota", "code": "insufficient_quota"}
+    }
+    error = failure(429, {}, json.dumps(quota).encode())
+    assert (error.kind, error.status, error.should_retry) == ("rate_limit", 429, False)
+    error = failure(402, {}, b"pay first")
+    assert (error.kind, error.status, error.should_retry) == ("billing", 402, False)
+
+
+def test_a_rate_limit_says_when() -> None:
+    error = failure(429, {"retry-after": "17"}, b"slow down")
+    assert (error.retry_after, error.should_retry) == (17.0, None)
+
+
+# --- in a 200 ---
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "status"),
+    [
+        ({"error": {"message": "m", "type": "rate_limit_error"}}, "rate_limit", 429),
+        ({"error": {"message": "m", "type": "RateLimitError"}}, "rate_limit", 429),
+        ({"error": {"message": "m", "type": "rate limit exceeded"}}, "rate_limit", 429),
+        ({"error": {"message": "m", "code": "insufficient_quota"}}, "rate_limit", 429),
+        ({"error": "m", "error_type": "overloaded"}, "overloaded", 529),
+        ({"error": {"message": "m", "type": "ServiceUnavailableError"}}, "overloaded", 529),
+        ({"error": {"message": "m", "type": "timeout_error"}}, "timeout", 504),
+        ({"error": {"message": "m", "type": "NotFoundError"}}, "not_found", 404),
+        ({"error": {"message": "m", "type": "BadRequestError"}}, "invalid_request", 400),
+        ({"error": {"message": "m", "type": "exceed_context_size_error"}}, "invalid_request", 400),
+        ({"error": "m", "error_type": "validation"}, "invalid_request", 400),
+        ({"error": {"message": "m", "type": "authentication_error"}}, "api", 502),
+        ({"error": {"message": "m", "code": 401}}, "api", 502),
+        ({"error": {"message": "m", "code": 503}}, "overloaded", 529),
+        ({"error": {"message": "m", "code": 200}}, "api", 502),
+        ({"error": {"message": "m", "type": "server_error"}}, "api", 502),
+        ({"error": "m"}, "api", 502),
+        ([{"error": {"message": "m", "code": 429}}], "rate_limit", 429),
+        ({"choices": [{"finish_reason": "error", "error": {"code": 429, "message": "m"}}]}, "rate_limit", 429),
+    ],
+)
+def test_words_stand_in_for_a_status(value: Any, kind: Kind, status: int) -> None:
+    error = failure_in(value)
+    assert error is not None
+    assert (error.kind, error.status) == (kind, status)
+    assert error.message.endswith("m")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        7,
+        "text",
+        [],
+        [1],
+        {},
+        {"error": None},
+        {"choices": []},
+        {"choices": None},
+        {"choices": [{"finish_reason": "stop"}]},
+        {"choices": [{"finish_reason": {}}, None, {"finish_reason": ["error"]}]},
+        {"usage": {"prompt_tokens": 1}, "detail": "cached"},
+    ],
+)
+def test_what_is_no_error(value: Any) -> None:
+    assert failure_in(value) is None
+
+
+def test_a_broken_off_answer_is_not_told_as_its_error() -> None:
+    error = failure_in({"choices": [{"message": {"content": "the half answer"}, "finish_reason": "abort"}]})
+    assert error is not None
+    assert error.message == "the upstream broke off its answer (abort)"
+
+
+# --- what is kept back ---
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Incorrect API key provided: sk-abcDEF123456.", "Incorrect API key provided: [hidden]"),
+        ("key sk-proj-****************WXYZ, check it", "key [hidden], check it"),
+        ("bad gsk_A1b2C3d4E5f6", "bad [hidden]"),
+        ("got 'Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.e30.x-_1'", "got 'Authorization: [hidden]'"),
+        ("AIzaSyA1234567890abcdefg is not valid", "[hidden] is not valid"),
+        ('boom\nTraceback (most recent call last):\n  File "/srv/x.py", line 3\nKeyError', "boom"),
+        ('boom\n  File "/srv/x.py", line 3, in f\n    g()', "boom"),
+        ("boom\n    at Object.run (/srv/x.js:3:1)\n    at go (/srv/y.js)", "boom"),
+        ("panic\ngoroutine 7 [running]:\nmain.go", "panic"),
+        (" words \n", "words"),
+        (
+            "unknown argument key_padding_mask in hf_hub_download",
+            "unknown argument key_padding_mask in hf_hub_download",
+        ),
+        ("Missing bearer authentication", "Missing bearer authentication"),
+        ("look at http://docs/errors", "look at http://docs/errors"),
+        ("half \ud83d", "half \ufffd"),
+        ("", ""),
+    ],
+)
+def test_clean(text: str, expected: str) -> None:
+    assert clean(text) == expected
+
+
+def test_configured_strings_are_hidden() -> None:
+    hide = ["sesame-open", "http://10.0.0.5:8000", "10.0.0.5:8000", "", "1", "yes"]
+    text = "yes: key sesame-open at http://10.0.0.5:8000/v1 (10.0.0.5:8000), attempt 1"
+    assert clean(text, hide) == "yes: key [hidden] at [hidden]/v1 ([hidden]), attempt 1"
+    for error in (failure(400, {}, text.encode(), hide=hide), failure_in({"error": text}, hide)):
+        assert error is not None
+        assert "sesame" not in error.message
+        assert "10.0" not in error.message
+
+
+def test_a_trace_alone_leaves_the_status() -> None:
+    assert (
+        failure(500, {}, b"Traceback (most recent call last):\n  x").message
+        == "the upstream answered 500 without a word"
+    )
+
+
+def test_a_long_text_is_cut() -> None:
+    error = failure(400, {}, b"x" * 100_000)
+    assert error.message == "x" * MESSAGE_LIMIT + "…"
+    assert clean("x" * MESSAGE_LIMIT) == "x" * MESSAGE_LIMIT
+
+
+# --- when to come again ---
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, None),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "17"}, 17.0),
+        ({"retry-after": " 1.5 "}, 1.5),
+        ({"retry-after-ms": "1500"}, 1.5),
+        ({"retry-after-ms": "250.5", "retry-after": "7"}, 0.2505),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "1e9"}, None),
+        ({"retry-after": "99999999999999999999"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "٣"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 99999999999999999999 07:28:00 GMT"}, None),
+    ],
+)
+def test_retry_after(headers: dict[str, str], expected: float | None) -> None:
+    assert retry_after(headers) == expected
+
+
+@pytest.mark.parametrize("zone", [True, False])
+def test_retry_after_a_date(zone: bool) -> None:
+    at = datetime.now(UTC) + timedelta(seconds=60)
+    text = format_datetime(at) if zone else format_datetime(at.replace(tzinfo=None)).removesuffix(" -0000")
+    wait = retry_after({"retry-after": text})
+    assert wait is not None
+    assert 50 < wait <= 60
+
+
+@given(st.text(max_size=30) | st.from_regex(r"[A-Z][a-z]{2}, \d+ Oct \d+ \d+:\d+:\d+ [+-]\d+", fullmatch=True))
+def test_no_header_breaks_it(value: str) -> None:
+    wait = retry_after({"retry-after": value, "retry-after-ms": value})
+    assert wait is None or wait >= 0
+
+
+@given(st.integers(300, 599), st.binary(max_size=40))
+def test_no_body_breaks_it(status: int, body: bytes) -> None:
+    error = failure(status, {}, body)
+    assert error.message
+    assert 400 <= error.status <= 599

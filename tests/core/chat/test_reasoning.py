@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.chat.reasoning import ReasoningField
+
+BOTH = ("reasoning", "reasoning_content")
+
+
+@pytest.mark.parametrize(
+    ("names", "delta", "expected"),
+    [
+        ((), {"reasoning_content": "a"}, "a"),
+        ((), {"reasoning": "a"}, "a"),
+        ((), {"reasoning": "a", "reasoning_content": "a"}, "a"),
+        (BOTH, {"reasoning": "", "reasoning_content": "a"}, "a"),
+        (BOTH, {"reasoning": None, "reasoning_content": "a"}, "a"),
+        (BOTH, {"reasoning": "a", "reasoning_content": "b"}, "a"),
+        (BOTH[::-1], {"reasoning": "a", "reasoning_content": "b"}, "b"),
+        (("reasoning",), {"reasoning_content": "a"}, ""),
+        ((), {"reasoning": {"effort": "low"}, "reasoning_content": ["a"]}, ""),
+        ((), {"reasoning": None}, ""),
+        ((), {}, ""),
+        ((), {"reasoning": "\n"}, "\n"),
+    ],
+)
+def test_the_first_that_says_something(names: tuple[str, ...], delta: dict[str, Any], expected: str) -> None:
+    assert ReasoningField(*names)(delta) == expected

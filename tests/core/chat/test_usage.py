@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.chat.usage import usage_of
+from core.deltas import Usage
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}, Usage(11, 7)),
+        ({"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": None}, Usage(11, 7)),
+        ({"prompt_tokens": 11, "prompt_tokens_details": {"cached_tokens": None}}, Usage(11)),
+        ({"prompt_tokens": 11, "prompt_tokens_details": {"cached_tokens": 4}}, Usage(11, 0, 4)),
+        ({"prompt_tokens": 11, "prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 6}, Usage(11, 0, 5)),
+        (
+            {"prompt_tokens": 11, "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 2}},
+            Usage(11, 0, 4, 2),
+        ),
+        ({"prompt_tokens": 11, "prompt_tokens_details": {"created_cache_tokens": 3}}, Usage(11, 0, 0, 3)),
+        ({"completion_tokens": 7, "completion_tokens_details": {"reasoning_tokens": 5}}, Usage(0, 7)),
+        ({"prompt_tokens": 3.0, "completion_tokens": True}, Usage(3)),
+        ({"prompt_tokens": -1, "completion_tokens": 10**30}, Usage()),
+        ({"prompt_tokens": "9", "completion_tokens": None, "prompt_tokens_details": [1]}, Usage()),
+        ({"prompt_tokens": float("nan"), "completion_tokens": float("inf")}, Usage()),
+    ],
+)
+def test_counts(usage: dict[str, Any], expected: Usage) -> None:
+    assert usage_of({"usage": usage}) == expected
+    assert usage_of({"choices": [], "usage": usage}) == expected
+
+
+@pytest.mark.parametrize("chunk", [{}, {"usage": None}, {"usage": {}}, {"usage": []}, {"usage": 7}, {"usage": "none"}])
+def test_no_counts(chunk: dict[str, Any]) -> None:
+    assert usage_of(chunk) is None
+
+
+VALUES = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.integers(), max_size=1)
+)
+DETAILS = st.dictionaries(st.sampled_from(("cached_tokens", "cache_write_tokens")), VALUES)
+FIELDS = st.sampled_from(("prompt_tokens", "completion_tokens", "prompt_cache_hit_tokens", "prompt_tokens_details"))
+
+
+@given(st.dictionaries(FIELDS, VALUES | DETAILS))
+def test_counts_are_never_anything_but_counts(usage: dict[str, Any]) -> None:
+    found = usage_of({"usage": usage}) or Usage()
+    counts = (found.input_tokens, found.output_tokens, found.cache_read_tokens, found.cache_creation_tokens)
+    assert all(type(count) is int and 0 <= count < 2**53 for count in counts)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core import ConfigError
+from core.testing import UpstreamAnswer, replay
+from core.testing.assemble import Assembly
+from tests.core.testing.plugins_for_tests import Plain, Shouts
+
+PATH = "tests.core.testing.plugins_for_tests:Plain"
+WHOLE = UpstreamAnswer(text="ok").json()
+
+
+@pytest.mark.parametrize("plugin", ["openai", PATH, Plain, Plain()])
+def test_plugins_are_given_as_names_classes_or_instances(plugin: Any) -> None:
+    reply = replay([plugin], [WHOLE])
+    assert reply.message["content"] == [{"type": "text", "text": "ok"}]
+
+
+@pytest.mark.parametrize(
+    ("plugins", "options"),
+    [
+        ((Plain, Shouts), {"Plain": {"suffix": "-"}, "Shouts": {"mark": "!"}}),
+        ((PATH, Shouts), {PATH: {"suffix": "-"}, "Shouts": {"mark": "!"}}),
+        ((Plain("-"), Shouts("!")), None),
+    ],
+)
+def test_options_and_the_order_of_wrappers(plugins: Any, options: Any) -> None:
+    reply = replay(plugins, [WHOLE], options=options)
+    assert reply.message["content"] == [{"type": "text", "text": "OK-!"}]
+
+
+def test_a_class_local_to_a_test() -> None:
+    class Local(Plain):
+        pass
+
+    assert replay([Local], [WHOLE]).message["content"][0]["text"] == "ok"
+
+
+def test_options_of_the_front() -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
+    body = UpstreamAnswer(usage=usage).json()
+    reply = replay(["openai"], [body], options={"anthropic": {"cache_usage": True}})
+    assert reply.message["usage"]["cache_read_input_tokens"] == 4
+
+
+@pytest.mark.parametrize("plugins", [["no-such-plugin"], [Shouts("!")], [object]])
+def test_what_hookline_would_refuse_is_refused(plugins: Any) -> None:
+    with pytest.raises(ConfigError):
+        Assembly(plugins)
