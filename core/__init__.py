@@ -5,7 +5,7 @@ Anything that cannot be imported from these three places is private and may chan
 
 from core.config import Config, Secret
 from core.config.options import whole_table
-from core.deltas import Delta, Model, Stop, Text, Thinking, ToolUse, Usage
+from core.deltas import Delta, Model, State, Stop, Text, Thinking, ToolUse, Usage
 from core.errors import ConfigError, GatewayError, Kind, RequestError, UpstreamError
 from core.hookspecs import Answer, Call, Chunk, ContentTranslator, StopTranslator, hookimpl
 from core.request import (
@@ -57,6 +57,7 @@ __all__ = [
     "Route",
     "SearchResultBlock",
     "Secret",
+    "State",
     "Stop",
     "StopTranslator",
     "Task",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import attrs
 
@@ -14,6 +15,18 @@ class Thinking:
     """A piece of the model's reasoning, never empty."""
 
     text: str
+
+
+@attrs.frozen
+class State:
+    """What the engine wants back with this turn, for the client to keep without looking into it.
+
+    `message` holds fields of the assistant message (`reasoning_details`, say); lists of later ones are appended to
+    those of earlier ones. `calls` holds, by the id that the client knows the call by, fields of that tool call.
+    """
+
+    message: Mapping[str, Any] = attrs.field(factory=dict)
+    calls: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -69,4 +82,4 @@ class Model:
     created: int = 0
 
 
-Delta = Thinking | Text | ToolUse | Usage | Stop | Model
+Delta = Thinking | State | Text | ToolUse | Usage | Stop | Model

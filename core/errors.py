@@ -39,8 +39,8 @@ class GatewayError(Exception):
     """An error with a sentence for the client.
 
     `kind` is protocol-neutral, `status` the HTTP status (the kind's own when not given), `retry_after` is in seconds,
-    `should_retry` tells an SDK outright (None: it decides by the status). `message` reaches the client as it is:
-    no secret, no upstream address and no trace may be in it.
+    `should_retry` tells an SDK outright (None: it decides by the status), `code` is a word that clients act on ("" for
+    none). `message` reaches the client as it is: no secret, no upstream address and no trace may be in it.
     """
 
     default_kind: Kind = "api"
@@ -53,6 +53,7 @@ class GatewayError(Exception):
         status: int | None = None,
         retry_after: float | None = None,
         should_retry: bool | None = None,
+        code: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -60,6 +61,7 @@ class GatewayError(Exception):
         self.status = status or STATUS[self.kind]
         self.retry_after = retry_after
         self.should_retry = should_retry
+        self.code = code
 
 
 class RequestError(GatewayError):

@@ -6,10 +6,12 @@ to be squeezed; anything without a class of its own is kept whole in an `OtherBl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
+
+from core.deltas import State
 
 Task = Literal["message", "count_tokens", "models"]
 Role = Literal["user", "assistant", "system"]
@@ -105,10 +107,14 @@ class ToolReferenceBlock:
 
 @attrs.frozen
 class ThinkingBlock:
-    """Reasoning of an earlier answer, as the client echoes it; `signature` is whatever came with it."""
+    """Reasoning of an earlier answer, as the client echoes it; `signature` is whatever came with it.
+
+    `state` is what the engine gave to be kept, where the signature carried it.
+    """
 
     thinking: str
     signature: str = ""
+    state: State | None = None
 
 
 @attrs.frozen
@@ -210,10 +216,17 @@ class Request:
 
 @attrs.frozen
 class Candidate:
-    """One backend that may serve a request, and the model's name there ("" keeps the client's)."""
+    """One backend that may serve a request, and the model there.
+
+    `model` is the upstream's name. `max_output_tokens` caps what a request may ask for, `context` is the size of the
+    model's window in tokens (None: not known); `extra_body` is merged into the body for this model.
+    """
 
     backend: str
     model: str
+    max_output_tokens: int | None = None
+    context: int | None = None
+    extra_body: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
 
 
 @attrs.frozen
