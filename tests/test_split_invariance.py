@@ -14,7 +14,18 @@ from hypothesis import strategies as st
 
 from core import Request, Route, hookimpl
 from core.chat import Call, UpstreamClient
-from core.testing import Assembly, BrokenAnswer, Mode, Reply, UpstreamAnswer, assert_split_invariant, strategies
+from core.testing import (
+    Assembly,
+    BrokenAnswer,
+    ChunkShape,
+    Framing,
+    Mode,
+    Reply,
+    UpstreamAnswer,
+    UpstreamToolCall,
+    assert_split_invariant,
+    strategies,
+)
 from plugins.demo import DIALECT, Demo
 
 STOPS = ("5", "END", "\n\n#", "עצור")
@@ -59,6 +70,11 @@ ENGINES = {
 }
 
 
+@pytest.fixture(scope="module")
+def assemblies() -> dict[str, Assembly]:
+    return {name: Assembly(engine.plugins) for name, engine in ENGINES.items()}
+
+
 def answers_of(engine: Engine) -> st.SearchStrategy[UpstreamAnswer]:
     whole = strategies.answers(reasoning_fields=engine.reasoning, stop_field=engine.stop_field, stops=STOPS, ids=False)
     if not engine.verbose:
@@ -70,10 +86,53 @@ def answers_of(engine: Engine) -> st.SearchStrategy[UpstreamAnswer]:
     return st.builds(lambda answer, top: attrs.evolve(answer, top=top), whole, reports)
 
 
+CALLS = (
+    UpstreamToolCall("f", '{"a": "😀"}', "call_a"),
+    UpstreamToolCall("f", '{"b": [1, 2, {}]}', "call_b"),
+    UpstreamToolCall("g", "", None),
+)
+TYPICAL = {
+    "text": UpstreamAnswer(text="Hello 😀\u2028 [DONE]", framing=Framing(eol="\r\n", comment="keep-alive")),
+    "thinking": UpstreamAnswer(text="\n\n4", reasoning="\nTwo and two.\n", shape=ChunkShape(piece=1, nulls=True)),
+    "only thinking": UpstreamAnswer(text=None, reasoning="Two and", finish_reason="length", usage_at="finish"),
+    "calls": UpstreamAnswer(text="", tool_calls=CALLS, finish_reason="tool_calls", shape=ChunkShape(piece=3)),
+    "calls in turns": UpstreamAnswer(reasoning="I call.", tool_calls=CALLS, shape=ChunkShape(3, interleaved=True)),
+    "calls without numbers": UpstreamAnswer(tool_calls=CALLS, shape=ChunkShape(0, numbered=False, shared=True)),
+    "refusal": UpstreamAnswer(text=None, refusal="I cannot.", usage_at="every", shape=ChunkShape(finish_early=True)),
+    "filtered": UpstreamAnswer(text="Well", finish_reason="content_filter", usage=None),
+    "halves": UpstreamAnswer(text="😀😀", shape=ChunkShape(1, halves=True), framing=Framing(ascii=True, done=False)),
+    "no reason": UpstreamAnswer(text="Hi", finish_reason=None, framing=Framing(eol="\r", blank_lines=2, space=False)),
+}
+
+
 @pytest.mark.parametrize("name", ENGINES)
-def test_an_answer_is_the_same_however_it_comes(name: str) -> None:
+@pytest.mark.parametrize("case", TYPICAL)
+def test_a_typical_answer_is_the_same_however_it_comes(case: str, name: str, assemblies: dict[str, Assembly]) -> None:
     engine = ENGINES[name]
-    assembly = Assembly(engine.plugins)
+    answer = attrs.evolve(TYPICAL[case], reasoning_fields=engine.reasoning[0])
+    for reply in assert_split_invariant(assemblies[name], answer, request=REQUEST, cuts=[(40, 41, 300)]).values():
+        expect(answer, reply, None)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("match", [*STOPS, "</not-asked>", None])
+def test_a_reported_stop_is_the_clients_or_none(name: str, match: str | None, assemblies: dict[str, Assembly]) -> None:
+    engine = ENGINES[name]
+    verbose = {"__verbose": {"stop_type": "word" if match else "eos", "stopping_word": match or ""}}
+    answer = UpstreamAnswer(
+        choice={engine.stop_field: match} if engine.stop_field else {}, top=verbose if engine.verbose else {}
+    )
+    replies = assert_split_invariant(assemblies[name], answer, request=REQUEST, cuts=[(40, 41, 300)])
+    known = match in STOPS and bool(engine.stop_field or engine.verbose)
+    for reply in replies.values():
+        wanted = ("stop_sequence", match) if known else ("end_turn", None)
+        assert (reply.message["stop_reason"], reply.message["stop_sequence"]) == wanted
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_answer_is_the_same_however_it_comes(name: str, assemblies: dict[str, Assembly]) -> None:
+    engine = ENGINES[name]
+    assembly = assemblies[name]
 
     @thorough
     @given(answers_of(engine), st.lists(strategies.cuts(), min_size=1, max_size=3))
@@ -87,9 +146,9 @@ def test_an_answer_is_the_same_however_it_comes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_a_broken_answer_is_an_error_however_it_comes(name: str) -> None:
+def test_a_broken_answer_is_an_error_however_it_comes(name: str, assemblies: dict[str, Assembly]) -> None:
     engine = ENGINES[name]
-    assembly = Assembly(engine.plugins)
+    assembly = assemblies[name]
 
     @thorough
     @given(strategies.broken_answers(whole=answers_of(engine)), st.lists(strategies.cuts(), min_size=1, max_size=2))

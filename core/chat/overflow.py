@@ -1,8 +1,8 @@
 """A prompt that is too long, said in the words on which clients act.
 
-Claude Code compacts the conversation, lowers `max_tokens` or asks again with the cap, but only when it reads the Messages
-API's own sentences. Engines say the same in their own (sources in docs and engines: vLLM 0.33, SGLang 0.5.23, llama.cpp,
-LMDeploy, TensorRT-LLM, TGI, Ollama, OpenAI and Azure, DeepSeek, Mistral, OpenRouter, Groq, Gemini).
+Claude Code compacts the conversation, lowers `max_tokens` or asks again with the cap, but only when it reads the
+Messages API's own sentences. Engines say the same in their own (sources: vLLM 0.33, SGLang 0.5.23, llama.cpp, LMDeploy,
+TensorRT-LLM, TGI, Ollama; documentation of OpenAI, Azure, DeepSeek, Mistral, OpenRouter, Groq, Gemini).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _SAID: Final[tuple[str, ...]] = (
         rf"requested {_N.format('output')} output tokens and your prompt contains {_N.format('prompt')} input tokens"
     ),
     (
-        rf"maximum context length (?:is|of) {_N.format('window')} tokens?.*?requested (?:a total of )?{_N.format('total')} "
-        rf"tokens(?: \(|: ){_N.format('prompt')}[^\d]+?{_N.format('output')}"
+        rf"maximum context length (?:is|of) {_N.format('window')} tokens?.*?"
+        rf"requested (?:a total of )?{_N.format('total')} tokens(?: \(|: ){_N.format('prompt')}[^\d]+?{_N.format('output')}"
     ),
     (
         rf"maximum context length (?:is|of) {_N.format('window')} tokens?.*?"

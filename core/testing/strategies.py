@@ -53,10 +53,10 @@ AWKWARD = (
 
 
 def texts(max_size: int = 6) -> st.SearchStrategy[str]:
-    """Text put together from words, awkward pieces and arbitrary characters (no lone surrogates)."""
+    """Text put together from words, awkward pieces and arbitrary characters (no lone surrogates); seldom empty."""
     character = st.characters(exclude_categories=["Cs"])
     piece = st.sampled_from((*AWKWARD, "1, 2, 3", "word", "a ")) | st.text(character, max_size=4)
-    return st.lists(piece, max_size=max_size).map("".join)
+    return st.lists(piece, min_size=1, max_size=max_size).map("".join)
 
 
 def tool_inputs() -> st.SearchStrategy[dict[str, Any]]:
@@ -89,11 +89,11 @@ def tool_calls(max_size: int = 3, *, ids: bool = True) -> st.SearchStrategy[tupl
 
 def usages() -> st.SearchStrategy[dict[str, Any] | None]:
     """Usage objects: none, plain, with cached tokens, with null details."""
-    count = st.integers(0, 100_000)
+    count = st.integers(1, 100_000) | st.just(0)
     plain = st.fixed_dictionaries({"prompt_tokens": count, "completion_tokens": count})
     details = st.sampled_from((None, {}, {"cached_tokens": None}, {"cached_tokens": 3}))
     detailed = st.tuples(plain, details).map(lambda pair: {**pair[0], "prompt_tokens_details": pair[1]})
-    return st.one_of(st.none(), plain, detailed)
+    return st.one_of(plain, detailed, st.none())
 
 
 def shapes() -> st.SearchStrategy[ChunkShape]:
@@ -138,7 +138,7 @@ def answers(
     `reasoning_fields` are the places where the engine puts its reasoning; `stop_field` names the field of the choice
     that reports the match (one of `stops`, another string, a token id, null or nothing).
     """
-    calls = draw(st.one_of(st.just(()), tool_calls(ids=ids)))
+    calls = draw(st.one_of(tool_calls(ids=ids), st.just(())))
     reasons: tuple[str | None, ...] = ("stop", "length", "content_filter", "tool_calls", "function_call", None)
     matched = st.sampled_from((*stops, "</not-asked>", 128_001, None))
     choice = draw(st.just({}) | st.builds(lambda match: {stop_field: match}, matched)) if stop_field else {}
@@ -147,11 +147,11 @@ def answers(
     # Without a reason, only [DONE] tells that the answer is whole.
     done = framing.done or finish is None
     return UpstreamAnswer(
-        text=draw(st.one_of(st.none(), texts(), texts())),
-        reasoning=draw(st.one_of(st.none(), texts())),
+        text=draw(st.one_of(texts(), texts(), st.none(), st.just(""))),
+        reasoning=draw(st.one_of(st.none(), texts(), st.just(""))),
         reasoning_fields=draw(st.sampled_from(reasoning_fields)),
         tool_calls=calls,
-        refusal=draw(st.one_of(st.none(), st.none(), st.none(), texts())),
+        refusal=draw(st.one_of(st.none(), st.none(), st.none(), texts(2))),
         finish_reason=finish,
         choice=choice,
         usage=draw(usages()),
