@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Any
 
@@ -84,6 +84,7 @@ def _stream(response: httpx.Response) -> httpx.AsyncByteStream:
 
 
 async def _chunks(reads: AsyncIterator[bytes], reader: ChunkReader) -> AsyncGenerator[list[Chunk]]:
+    broken: Exception | None = None
     try:
         async for data in reads:
             chunks = reader.feed(data)
@@ -94,25 +95,25 @@ async def _chunks(reads: AsyncIterator[bytes], reader: ChunkReader) -> AsyncGene
             if reader.done:
                 return
     except NETWORK_ERRORS as error:
-        # After the finish_reason only counts can be missing: the client has its whole answer.
-        if not reader.finished:
-            raise network_error(error) from error
+        broken = error
     chunks = reader.flush()
     if chunks:
         yield chunks
+    # After the finish_reason only counts can be missing: the client has its whole answer.
+    if broken is not None and not reader.finished:
+        raise network_error(broken) from broken
     if reader.error is not None:
         raise reader.error
 
 
 async def _close(response: httpx.Response, reads: AsyncIterator[bytes], reader: ChunkReader) -> None:
     """End the response. After a whole answer the last bytes are read first, or the connection could not be kept."""
-    try:
+    with suppress(*NETWORK_ERRORS):
         if reader.done:
             with anyio.move_on_after(DRAIN):
                 async for _ in reads:
                     pass
         if isinstance(reads, AsyncGenerator):
             await reads.aclose()
+    with suppress(*NETWORK_ERRORS):
         await response.aclose()
-    except NETWORK_ERRORS:
-        pass

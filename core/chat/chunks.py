@@ -165,9 +165,9 @@ class ChunkReader:
         except ValueError:
             if event.name == "error":
                 self._fail(event.data.decode("utf-8", "replace"))
-            elif last:
+            elif last and not self.finished:
                 self._fail("the upstream's answer was cut off")
-            elif not foreign:
+            elif not (last or foreign):
                 self._fail("the upstream sent an event that is not JSON")
             return None
         if event.name == "error" and not (isinstance(value, dict) and "error" in value):

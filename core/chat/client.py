@@ -33,6 +33,8 @@ class UpstreamClient:
         self._transport = transport or make_transport(backend)
         self._headers = fixed_headers(backend)
         self._url = chat_url(backend.url, backend.query) if backend.url else None
+        self._secrets = _secrets(backend)
+        self._hidden = [*self._secrets, *_address(self._url)]
         timeout = httpx.Timeout(backend.read_timeout, connect=backend.connect_timeout, pool=None)
         self._extensions = {"timeout": timeout.as_dict()}
         self.http = httpx.AsyncClient(transport=self._transport, headers=self._headers, timeout=timeout)
@@ -74,14 +76,21 @@ class UpstreamClient:
 
     def hidden(self, url: str = "") -> list[str]:
         """What must not be in an error: the secrets, and the address of the backend or of `url`."""
-        secrets = [secret.reveal() for secret in self.backend.headers.values()]
-        if self.backend.key is not None:
-            secrets.append(self.backend.key.reveal())
-        target = chat_url(url, self.backend.query) if url else self._url
-        if target is None:
-            return secrets
-        root = str(target.copy_with(path="/", query=None)).rstrip("/")
-        return [*secrets, target.password, str(target), root, target.netloc.decode()]
+        return [*self._secrets, *_address(chat_url(url, self.backend.query))] if url else self._hidden
+
+
+def _secrets(backend: BackendConfig) -> list[str]:
+    secrets = [*backend.headers.values(), *filter(None, (backend.key, backend.proxy))]
+    password = httpx.URL(backend.proxy.reveal()).password if backend.proxy else ""
+    return [*(secret.reveal() for secret in secrets), password]
+
+
+def _address(url: httpx.URL | None) -> list[str]:
+    """The forms in which an upstream may name itself."""
+    if url is None:
+        return []
+    root = str(url.copy_with(path="/", query=None)).rstrip("/")
+    return [url.password, str(url), root, url.netloc.decode()]
 
 
 async def _head(response: httpx.Response) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from base64 import b64encode
 from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import version
@@ -35,8 +36,16 @@ def make_transport(backend: BackendConfig) -> httpx.AsyncBaseTransport:
 
     plain = backend.url.strip().lower().startswith("http://") and not backend.proxy
     tls = _no_tls() if plain else _tls(backend.ca)
-    proxy = httpx.Proxy(backend.proxy.reveal()) if backend.proxy else None
+    proxy = _proxy(httpx.URL(backend.proxy.reveal())) if backend.proxy else None
     return AiohttpTransport(verify=tls, proxy=proxy, client=session)
+
+
+def _proxy(url: httpx.URL) -> httpx.Proxy:
+    if not url.userinfo:
+        return httpx.Proxy(url)
+    # aiohttp makes Proxy-Authorization of it. Left in the URL it would become aiohttp's BasicAuth, deprecated in 3.14.
+    pair = b64encode(f"{url.username}:{url.password}".encode()).decode()
+    return httpx.Proxy(url.copy_with(username=None, password=None), headers={"authorization": f"Basic {pair}"})
 
 
 def fixed_headers(backend: BackendConfig) -> httpx.Headers:

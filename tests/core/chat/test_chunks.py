@@ -193,7 +193,9 @@ def test_half_a_body_is_an_error(wire: str) -> None:
     assert "not JSON, or was cut off" in failed(reader).message
 
 
-def test_half_an_event_is_an_error_and_the_whole_ones_before_it_count() -> None:
+def test_half_an_event_is_an_error_unless_the_answer_was_finished() -> None:
+    chunks, reader = read(sse(SAY_A, END, USAGE)[:-10])
+    assert (chunks, reader.error) == ([SAY_A, END], None)
     chunks, reader = read(sse(SAY_A, END)[:-10])
     assert (chunks, failed(reader).message) == ([SAY_A], "the upstream's answer was cut off")
     chunks, reader = read(sse(SAY_A, "{nope", END))

@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from typing import Any, Literal
+
+import anyio
+import attrs
+import pytest
+
+from core.chat import Call, Chunk, Dialect
+from core.errors import RequestError, UpstreamError
+from core.request import Message, TextBlock, Tool, ToolUseBlock
+from core.testing import Framing, MockUpstream, UpstreamAnswer, UpstreamReply
+from tests.core.chat.network import HI, ROUTE, answer, client_of, http, raw_upstream, text
+
+pytestmark = pytest.mark.anyio
+
+SAY = {"choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": None}]}
+END = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+STREAM = attrs.evolve(HI, stream=True)
+SSE = UpstreamAnswer().sse()
+JSON = UpstreamAnswer().json()
+
+
+async def failing(reply: UpstreamReply | UpstreamAnswer, **fields: Any) -> tuple[str, UpstreamError]:
+    """The text that came before the error, and the error."""
+    chunks: list[Chunk] = []
+    async with MockUpstream(reply) as upstream, client_of(upstream.url, **fields) as client:
+        with pytest.raises(UpstreamError) as caught:
+            await collect(Call(STREAM, ROUTE, client), chunks)
+    return text(chunks), caught.value
+
+
+async def collect(call: Call, into: list[Chunk]) -> None:
+    async with call as batches:
+        async for batch in batches:
+            into += batch
+
+
+# --- what is sent ---
+
+
+@pytest.mark.parametrize(
+    ("table", "own", "asked", "streams"),
+    [
+        ("auto", None, True, True),
+        ("auto", None, False, False),
+        ("auto", True, False, True),
+        ("auto", False, True, False),
+        ("always", False, False, True),
+        ("never", True, True, False),
+    ],
+)
+async def test_who_decides_whether_the_upstream_streams(
+    table: Literal["auto", "always", "never"], own: bool | None, asked: bool, streams: bool
+) -> None:
+    chunks: list[Chunk] = []
+    async with MockUpstream() as upstream, client_of(upstream.url, stream=table) as client:
+        await collect(Call(attrs.evolve(HI, stream=asked), ROUTE, client, stream=own), chunks)
+    sent = upstream.exchanges[0].json
+    assert (sent["stream"], "stream_options" in sent) == (streams, streams)
+    assert (text(chunks), len(chunks) > 1) == ("Hello.", streams)
+
+
+async def test_model_table_and_dialect_are_in_the_body() -> None:
+    fields = {"dialect": {"max_tokens_field": "max_completion_tokens"}, "extra_body": {"seed": 1, "a": {"b": 2}}}
+    async with MockUpstream() as upstream, client_of(upstream.url, **fields) as client:
+        call = Call(attrs.evolve(HI, max_tokens=5), ROUTE, client, Dialect(extra={"a": {"c": 3}}))
+        async with call as batches:
+            assert [batch async for batch in batches]
+    assert upstream.exchanges[0].json == {
+        "model": "upstream-model",
+        "messages": [{"role": "user", "content": "hi"}],
+        "max_completion_tokens": 5,
+        "stream": False,
+        "a": {"c": 3, "b": 2},
+        "seed": 1,
+    }
+
+
+async def test_a_wrapper_may_change_it() -> None:
+    async with MockUpstream() as upstream, MockUpstream() as other, client_of(upstream.url) as client:
+        call = Call(HI, ROUTE, client)
+        changed = attrs.evolve(call, request=attrs.evolve(HI, max_tokens=7), stream=True, url=other.url)
+        for one in (changed, call):
+            async with one as batches:
+                assert [batch async for batch in batches]
+    assert [exchange.json["stream"] for exchange in upstream.exchanges] == [False]
+    assert [exchange.json["max_tokens"] for exchange in other.exchanges] == [7]
+
+
+async def test_nothing_is_sent_before_it_is_entered_nor_for_what_cannot_be_said() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"a": deep}
+    cases = [
+        (attrs.evolve(HI, stop_sequences=tuple("12345")), "stop_sequences: "),
+        (
+            attrs.evolve(HI, messages=(Message("assistant", (ToolUseBlock("c", "f", deep),)),)),
+            "messages.0.content.0.input: ",
+        ),
+        (attrs.evolve(HI, tools=(Tool("f", deep),)), "the request cannot be sent on"),
+    ]
+    async with MockUpstream() as upstream, client_of(upstream.url) as client:
+        for request, said in cases:
+            call = Call(request, ROUTE, client)
+            with pytest.raises(RequestError) as caught:
+                await call.__aenter__()
+            assert caught.value.message.startswith(said)
+    assert upstream.exchanges == []
+
+
+# --- what comes back ---
+
+
+@pytest.mark.parametrize("cut", [0, 1, 7])
+@pytest.mark.parametrize("chunked", [True, False])
+@pytest.mark.parametrize("body", [SSE, JSON])
+async def test_bodies_of_both_forms_and_framings(body: bytes, chunked: bool, cut: int) -> None:
+    async with (
+        MockUpstream(UpstreamReply(body, chunked=chunked, cut=cut)) as upstream,
+        client_of(upstream.url) as client,
+    ):
+        assert text(await answer(client)) == "Hello."
+
+
+@pytest.mark.parametrize("body", [SSE, JSON])
+async def test_a_body_that_ends_with_its_connection(body: bytes) -> None:
+    async with raw_upstream(lambda *_: http(body, "connection: close", length=False)) as url, client_of(url) as client:
+        assert text(await answer(client)) == "Hello."
+
+
+@pytest.mark.parametrize("body", [SSE, JSON])
+async def test_a_compressed_body(body: bytes) -> None:
+    reply = UpstreamReply(gzip.compress(body), headers={"content-encoding": "gzip"}, cut=11)
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        for _ in range(2):
+            assert text(await answer(client)) == "Hello."
+    assert upstream.connections == 1
+
+
+async def test_a_body_that_is_not_what_it_is_said_to_be() -> None:
+    error = (await failing(UpstreamReply(b"no gzip", headers={"content-encoding": "gzip"})))[1]
+    assert error.status == 502
+
+
+async def test_what_one_read_brings_comes_together_and_at_once() -> None:
+    gate = anyio.Event()
+    first = Framing(done=False).stream([SAY, SAY])
+    reply = UpstreamReply(first + Framing().stream([END]), hold=gate, hold_at=len(first))
+    async with (
+        MockUpstream(reply) as upstream,
+        client_of(upstream.url) as client,
+        Call(STREAM, ROUTE, client) as batches,
+    ):
+        assert await anext(batches) == [SAY, SAY]
+        gate.set()
+        assert await anext(batches) == [END]
+        with pytest.raises(StopAsyncIteration):
+            await anext(batches)
+
+
+# --- how it ends ---
+
+
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_the_connection_is_kept_after_a_whole_answer(stream: bool, done: bool) -> None:
+    whole = UpstreamAnswer(framing=Framing(done=done))
+    async with MockUpstream(whole) as upstream, client_of(upstream.url) as client:
+        for _ in range(25):
+            assert text(await answer(client, stream=stream)) == "Hello."
+    assert (upstream.connections, len(upstream.exchanges)) == (1, 25)
+
+
+async def test_done_is_the_end_though_the_connection_is_held_open() -> None:
+    reply = UpstreamReply.sse([SAY, END], hold=anyio.Event())
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        began = time.monotonic()
+        chunks = []
+        async with Call(STREAM, ROUTE, client) as batches:
+            async for batch in batches:
+                chunks += batch
+            assert time.monotonic() - began < 0.2
+        assert time.monotonic() - began < 1.0
+        await upstream.exchanges[0].peer_closed()
+    assert chunks == [SAY, END]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_leaving_after_the_first_bytes_closes_the_connection_at_once(stream: bool) -> None:
+    body = SSE if stream else JSON
+    reply = UpstreamReply(body, hold=anyio.Event(), hold_at=len(body) // 2)
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        with anyio.move_on_after(5) as scope:
+            async with Call(HI, ROUTE, client, stream=stream) as batches:
+                if stream:
+                    assert await anext(batches)
+                left = time.monotonic()
+        assert not scope.cancelled_caught
+        assert await upstream.exchanges[0].peer_closed() - left < 0.5
+
+
+@pytest.mark.parametrize("when", ["before the head", "before the first chunk", "amid the stream"])
+async def test_cancellation_closes_the_connection_at_once(when: str) -> None:
+    never = anyio.Event()
+    reply = {
+        "before the head": UpstreamReply(SSE, hold_head=never),
+        "before the first chunk": UpstreamReply(SSE, hold=never, hold_at=0),
+        "amid the stream": UpstreamReply(SSE, hold=never, hold_at=len(SSE) // 2),
+    }[when]
+    began = anyio.Event()
+
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+
+        async def run() -> None:
+            async with Call(STREAM, ROUTE, client) as batches:
+                async for _ in batches:
+                    began.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            exchange = await upstream.exchange()
+            if when == "amid the stream":
+                await began.wait()
+            left = time.monotonic()
+            tasks.cancel_scope.cancel()
+        assert await exchange.peer_closed() - left < 0.5
+
+
+async def read_and_fail(call: Call) -> None:
+    async with call as batches:
+        async for _ in batches:
+            raise LookupError
+
+
+async def test_an_exception_in_the_midst_closes_it_too() -> None:
+    reply = UpstreamReply(SSE, hold=anyio.Event(), hold_at=len(SSE) // 2)
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        with pytest.raises(LookupError):
+            await read_and_fail(Call(STREAM, ROUTE, client))
+        await upstream.exchanges[0].peer_closed()
+
+
+# --- what goes wrong ---
+
+
+async def test_a_refusal_is_raised_on_entering() -> None:
+    async with (
+        MockUpstream(UpstreamReply.json({"error": "no"}, status=429)) as upstream,
+        client_of(upstream.url) as client,
+    ):
+        with pytest.raises(UpstreamError, match="no") as caught:
+            await Call(STREAM, ROUTE, client).__aenter__()
+    assert caught.value.status == 429
+
+
+async def test_an_error_in_the_stream_comes_after_the_chunks_before_it() -> None:
+    said, error = await failing(UpstreamReply.sse([SAY, {"error": {"message": "words", "code": 503}}]))
+    assert (said, error.message, error.kind) == ("Hello.", "words", "overloaded")
+
+
+async def test_an_error_in_the_stream_tells_no_address() -> None:
+    def step(_: Any) -> UpstreamReply:
+        return UpstreamReply.sse([{"error": f"no worker at {upstream.root}"}])
+
+    async with MockUpstream(step) as upstream, client_of(upstream.url) as client:
+        with pytest.raises(UpstreamError, match=r"^no worker at \[hidden\]$"):
+            await answer(client)
+
+
+@pytest.mark.parametrize("end", ["reset", "close"])
+async def test_a_stream_that_breaks_off_is_an_error_after_its_chunks(end: Literal["reset", "close"]) -> None:
+    gate = anyio.Event()
+    reply = UpstreamReply.sse([SAY], framing=Framing(done=False), end=end, hold=gate)
+    async with (
+        MockUpstream(reply) as upstream,
+        client_of(upstream.url) as client,
+        Call(STREAM, ROUTE, client) as batches,
+    ):
+        assert await anext(batches) == [SAY]
+        gate.set()
+        with pytest.raises(UpstreamError) as caught:
+            await anext(batches)
+    assert (caught.value.status, caught.value.message) == (502, "the upstream broke the connection")
+
+
+@pytest.mark.parametrize("tail", [[], ['{"choices": []']])
+@pytest.mark.parametrize("end", ["close", "ok"])
+async def test_a_break_after_the_finish_reason_costs_nothing(end: Literal["close", "ok"], tail: list[str]) -> None:
+    body = Framing(done=False).stream([SAY, END, *tail]).rstrip(b"\n")
+    reply = UpstreamReply(body, end=end)
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        assert await answer(client, stream=True) == [SAY, END]
+
+
+async def test_a_break_behind_done_costs_nothing_either() -> None:
+    gate = anyio.Event()
+    reply = UpstreamReply.sse([SAY, END], hold=gate, end="reset")
+    chunks: list[Chunk] = []
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        async with Call(STREAM, ROUTE, client) as batches:
+            async for batch in batches:
+                chunks += batch
+            gate.set()
+        assert text(await answer(client, stream=True)) == "Hello."
+    assert chunks == [SAY, END]
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+async def test_a_body_cut_off_is_an_error(chunked: bool) -> None:
+    reply = UpstreamReply(JSON, stop_after=len(JSON) - 5, end="close", chunked=chunked)
+    assert (await failing(reply))[1].status == 502
+
+
+async def test_silence_in_the_midst_is_a_timeout() -> None:
+    reply = UpstreamReply.sse([SAY], framing=Framing(done=False), hold=anyio.Event())
+    said, error = await failing(reply, read_timeout=0.1)
+    assert (said, error.kind, error.message) == ("Hello.", "timeout", "the upstream was silent for too long")
+
+
+async def test_half_an_event_at_the_end() -> None:
+    said, error = await failing(
+        UpstreamReply(Framing(done=False).stream([SAY]) + b'data: {"choi', content_type="text/event-stream")
+    )
+    assert (said, error.message) == ("Hello.", "the upstream's answer was cut off")
+
+
+async def test_an_answer_with_nothing_in_it_gives_no_chunk() -> None:
+    nothing = http(b"", status="204 No Content", length=False)
+    async with raw_upstream(lambda *_: nothing) as url, client_of(url) as client:
+        assert await answer(client) == []
+
+
+async def test_non_ascii_goes_both_ways() -> None:
+    said = "Grüße 👍 \u2028"
+    async with MockUpstream(UpstreamAnswer(text=said)) as upstream, client_of(upstream.url) as client:
+        request = attrs.evolve(HI, messages=(Message("user", (TextBlock(said),)),))
+        async with Call(request, ROUTE, client) as batches:
+            assert text([chunk async for batch in batches for chunk in batch]) == said
+    assert json.loads(upstream.exchanges[0].body)["messages"][0]["content"] == said

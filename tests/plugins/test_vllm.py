@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from core.deltas import Stop, Usage
+from core.request import ThinkingConfig
+from core.testing import UpstreamToolCall
+from plugins.vllm import VLLM
+from tests.plugins.backends import HI, Backend, Outcome
+
+BACKEND = Backend(VLLM())
+COUNT = "\n\n1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
+THOUGHT = "\nThe user wants the numbers from 1 to 10.\n"
+TWO = (("get_weather", '{"city": "Paris"}'), ("get_time", '{"city": "Oslo"}'))
+BOTH = ("Thinking", "Text")
+
+
+def test_the_body() -> None:
+    body = BACKEND.body()
+    assert body["messages"][1] == {"role": "assistant", "content": "a", "reasoning": "t"}
+    assert (body["max_tokens"], body["top_k"], body["stop"]) == (9, 3, ["5", "END"])
+    assert body["tool_choice"] == {"type": "function", "function": {"name": "f"}}
+    assert body["parallel_tool_calls"] is False
+    assert (body["reasoning_effort"], body["thinking_token_budget"]) == ("xhigh", 2048)
+    assert body["chat_template_kwargs"] == {"enable_thinking": True}
+
+
+def test_thinking_switched_off() -> None:
+    body = BACKEND.body(attrs.evolve(HI, thinking=ThinkingConfig("disabled")))
+    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+@pytest.mark.parametrize(
+    ("file", "stops", "expected"),
+    [
+        ("chat.json", (), Outcome(COUNT, THOUGHT, (), Stop("end_turn"), Usage(15, 54), BOTH)),
+        ("chat_stream_usage.sse", (), Outcome(COUNT, THOUGHT, (), Stop("end_turn"), Usage(15, 54), BOTH)),
+        ("chat_stop5.json", ("5",), Outcome(COUNT[:14], THOUGHT, (), Stop("stop_sequence", "5"), Usage(15, 37), BOTH)),
+        (
+            "chat_stop5_stream.sse",
+            ("5",),
+            Outcome(COUNT[:14], THOUGHT, (), Stop("stop_sequence", "5"), Usage(15, 37), BOTH),
+        ),
+        ("chat_stop5.json", ("6",), Outcome(COUNT[:14], THOUGHT, (), Stop("end_turn"), Usage(15, 37), BOTH)),
+        ("chat_stop_first_token.json", ("1",), Outcome(stop=Stop("stop_sequence", "1"), usage=Usage(19, 1))),
+        ("chat_stop_first_token_stream.sse", ("1",), Outcome(stop=Stop("stop_sequence", "1"))),
+        ("chat_max_tokens_1.json", (), Outcome(stop=Stop("max_tokens"), usage=Usage(15, 1))),
+        (
+            "chat_max_tokens_in_thinking_stream.sse",
+            (),
+            Outcome(thinking="\nThe user ", stop=Stop("max_tokens"), kinds=("Thinking",)),
+        ),
+        (
+            "chat_tools_two_stream.sse",
+            (),
+            Outcome(
+                "\n\n", "\nI should call get_weather and get_time.\n", TWO, Stop("tool_use"), kinds=(*BOTH, "ToolUse")
+            ),
+        ),
+        ("chat_unicode_stream.sse", (), Outcome("naïve 日本語 🙂 end", stop=Stop("end_turn"), kinds=("Text",))),
+    ],
+)
+def test_recorded_answers(file: str, stops: tuple[str, ...], expected: Outcome) -> None:
+    assert BACKEND.recorded(f"vllm/{file}", *stops) == expected
+
+
+def test_a_named_call_ends_with_stop_and_is_a_call() -> None:
+    found = BACKEND.recorded("vllm/chat_tools_named.json")
+    assert (found.calls, found.stop) == ((("get_time", '{"city": "Paris"}'),), Stop("tool_use"))
+
+
+def test_a_stop_amid_a_call_wins_over_it() -> None:
+    found = BACKEND.recorded("vllm/chat_tools_stop_in_args_stream.sse", "Paris")
+    assert (found.calls, found.stop) == ((("get_weather", '{"city": "'),), Stop("stop_sequence", "Paris"))
+
+
+@pytest.mark.parametrize("value", [5, None, "</s>"])
+def test_a_token_s_number_null_and_a_foreign_string_are_a_plain_end(value: Any) -> None:
+    assert BACKEND.answer(choice={"stop_reason": value}).stop == Stop("end_turn")
+    assert BACKEND.answer(choice={"stop_reason": "5"}).stop == Stop("stop_sequence", "5")
+
+
+@pytest.mark.parametrize("fields", [("reasoning",), ("reasoning_content",), ("reasoning", "reasoning_content")])
+def test_reasoning_of_new_and_old_versions(fields: tuple[str, ...]) -> None:
+    assert BACKEND.answer(reasoning="t", reasoning_fields=fields).thinking == "t"
+
+
+def test_calls() -> None:
+    found = BACKEND.answer(text=None, tool_calls=(UpstreamToolCall("f", '{"a": 1}'),), finish_reason="stop")
+    assert (found.calls, found.stop) == ((("f", '{"a": 1}'),), Stop("tool_use"))
