@@ -7,6 +7,7 @@ from core.config import Config, Secret
 from core.config.options import whole_table
 from core.deltas import Delta, Model, State, Stop, Text, Thinking, ToolUse, Usage
 from core.errors import ConfigError, GatewayError, Kind, RequestError, UpstreamError
+from core.estimate import TokenEstimate, estimate_input_tokens, estimate_tokens
 from core.hookspecs import Answer, Call, Chunk, ContentTranslator, StopTranslator, hookimpl
 from core.request import (
     Block,
@@ -66,6 +67,7 @@ __all__ = [
     "Thinking",
     "ThinkingBlock",
     "ThinkingConfig",
+    "TokenEstimate",
     "Tool",
     "ToolChoice",
     "ToolReferenceBlock",
@@ -74,6 +76,8 @@ __all__ = [
     "ToolUseBlock",
     "UpstreamError",
     "Usage",
+    "estimate_input_tokens",
+    "estimate_tokens",
     "hookimpl",
     "whole_table",
 ]

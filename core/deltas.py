@@ -75,11 +75,17 @@ class Stop:
 
 @attrs.frozen
 class Model:
-    """One model a client may name: the answer to a `models` request is made of these."""
+    """One model a client may name: the answer to a `models` request is made of these.
+
+    `created` is Unix time; `context` is the size of the model's window and `max_output_tokens` the longest answer, in
+    tokens (None: not known).
+    """
 
     id: str
     display_name: str = ""
     created: int = 0
+    context: int | None = None
+    max_output_tokens: int | None = None
 
 
 Delta = Thinking | State | Text | ToolUse | Usage | Stop | Model

@@ -15,23 +15,53 @@ class Dialect:
     The defaults are OpenAI's own chat completions. All `Mapping` fields are JSON objects merged into the body.
     """
 
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    # --- what a request may hold ---
+    allowed_fields: tuple[str, ...] = ()
+    """The only fields that the engine takes at the top of a body; empty: unknown ones do no harm."""
+    max_tokens_field: str = "max_tokens"
     """The one token limit that is sent."""
+    sampling: bool = True
+    """Whether `temperature` and `top_p` are taken."""
+    top_k: bool = False
+    """Whether `top_k` is a field of the engine's."""
     stop: bool = True
     """Whether the client's stop sequences are sent as `stop` (always as a list)."""
     max_stops: int | None = 4
     """How many `stop` takes; a request with more is refused. None: any number."""
-    top_k: bool = False
-    """Whether `top_k` is a field of the engine's."""
     stream_usage: bool = True
     """Whether a stream is asked for its usage (`stream_options`)."""
+    response_format: bool = True
+    """Whether `response_format` with a JSON schema is taken; if not, the schema is put into the system prompt."""
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
+    """Sent with every request."""
+
+    # --- messages ---
     system_role: Literal["system", "developer"] = "system"
     """The role of the system prompt."""
     late_system: Literal["fold", "keep", "hoist"] = "fold"
     """A system turn among the messages: folded into the user's turn (most templates refuse one there), kept in place,
     or hoisted to the top."""
-    reasoning_history: Literal["", "reasoning", "reasoning_content"] = ""
-    """The field of an assistant message that takes the reasoning of earlier turns; "" drops it."""
+    user_after_tool: Literal["ok", "bridge"] = "ok"
+    """Whether a user turn may follow tool results; `bridge` puts an assistant turn between them."""
+    prefill: Literal["as_is", "continue", "prefix", "refuse"] = "as_is"
+    """A last assistant turn: sent as it is, with `continue_final_message`, with `prefix` on it, or refused."""
+    images: Literal["url", "data", "none"] = "url"
+    """Which images are taken: by URL and inline, inline only, or none."""
+    image_types: tuple[str, ...] = ()
+    """The media types of inline images that are taken; empty: all."""
+    files: bool = False
+    """Whether a PDF is taken as a `file` part; if not, its text is extracted and sent."""
+
+    # --- reasoning ---
+    reasoning_history: str = ""
+    """Where the reasoning of earlier turns goes: a field of the assistant message, `parts` (content parts of type
+    `thinking`), `think_tags` (in front of the content), or "": nowhere."""
+    reasoning_required: bool = False
+    """Whether a turn with tool calls must carry its reasoning, also an empty one."""
+    keep: tuple[str, ...] = ()
+    """Fields of an answer's message that the engine wants back with the turn, unchanged."""
+    keep_in_calls: tuple[str, ...] = ()
+    """Fields of an answer's tool call that the engine wants back with the call, unchanged."""
     thinking_on: Mapping[str, Any] = attrs.field(factory=dict)
     """Sent when the client asks for thinking (enabled, adaptive)."""
     thinking_off: Mapping[str, Any] = attrs.field(factory=dict)
@@ -40,9 +70,19 @@ class Dialect:
     """The field that takes the client's thinking budget in tokens; "" if there is none."""
     efforts: tuple[str, ...] = ()
     """The values of `reasoning_effort` that the engine knows, weakest first; empty: the field is not sent."""
-    parallel_tool_calls: bool = True
-    """Whether `parallel_tool_calls` is a field of the engine's."""
+
+    # --- tools ---
     tool_choice: tuple[str, ...] = ("auto", "any", "tool", "none")
     """The modes of tool choice that the engine obeys; another one is sent as the nearest of them."""
-    extra: Mapping[str, Any] = attrs.field(factory=dict)
-    """Sent with every request."""
+    parallel_tool_calls: bool = True
+    """Whether `parallel_tool_calls` is a field of the engine's."""
+    tool_content: Literal["text", "parts"] = "text"
+    """Whether a tool result may hold content parts (images) or only text."""
+    tool_name_limit: int = 64
+    """The longest tool name; a longer one goes under a short alias."""
+    tool_id_pattern: str = ""
+    """A regular expression that a call's id must match as a whole; another id goes under one that does. "": any."""
+
+    # --- beside chat ---
+    count: Literal["", "tokenize", "input_tokens", "chat_tokenize"] = ""
+    """The engine's way to count a prompt's tokens: vLLM's and SGLang's, llama.cpp's, TGI's; "": it has none."""
