@@ -93,8 +93,6 @@ class Gateway:
         if request.task == "models":
             await out.finish(pipeline.list_models(http))
             return
-        if request.task == "count_tokens":
-            raise RequestError("counting tokens is not supported here", kind="not_supported", should_retry=False)
         route = pipeline.route(http, request)
         if route is None or not route.candidates:
             raise RequestError(f"model: {request.model}", kind="not_found")
@@ -122,7 +120,7 @@ class Gateway:
                     break
             if not stopped:
                 deltas, stopped = translators.flush()
-                if not stopped:
+                if not stopped and request.task == "message":
                     await out.feed(deltas)
                     raise UpstreamError("the upstream's answer broke off before its end", status=502)
                 await out.finish(deltas)

@@ -57,8 +57,13 @@ class StopTranslator(Protocol):
 class Answer(Protocol):
     """One answer in the client's protocol. `status` and `headers` are read when the first bytes go out."""
 
-    status: int
-    headers: Sequence[tuple[bytes, bytes]]
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+
+    @property
+    def headers(self) -> Sequence[tuple[bytes, bytes]]:
+        """(lower-case name, value) pairs."""
 
     def feed(self, deltas: Sequence[Delta]) -> bytes:
         """What can be sent now; b"" when nothing."""

@@ -1,7 +1,9 @@
 """Ollama (read fb30760, 2026-08).
 
 Reasoning is in `reasoning`; the matched stop is not reported; `max_completion_tokens`, `tool_choice` and
-`parallel_tool_calls` are ignored without a word.
+`parallel_tool_calls` are ignored without a word. Images are taken inline, of three types; a tool result with parts
+would lose its id. A model that cannot think refuses an effort: it is then asked without. A prompt longer than the
+server's context is cut without a word, and an error amid a stream just ends it.
 """
 
 from __future__ import annotations
@@ -11,13 +13,16 @@ from typing import Final
 import attrs
 
 from core import Request, Route, hookimpl
-from core.chat import Call, Content, Dialect, FinishReason, ReasoningField, UpstreamClient
+from core.chat import Content, Dialect, FinishReason, LenientCall, ReasoningField, UpstreamClient
 
 DIALECT: Final = Dialect(
     max_stops=None,
+    images="data",
+    image_types=("image/jpeg", "image/png", "image/webp"),
     reasoning_history="reasoning",
     thinking_off={"reasoning_effort": "none"},
     efforts=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    tool_choice=("auto",),
     parallel_tool_calls=False,
 )
 
@@ -27,9 +32,9 @@ class Ollama:
     """Ollama: reasoning in `reasoning`, no report of the matched stop."""
 
     @hookimpl
-    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:
+    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> LenientCall:
         """The call, in this dialect."""
-        return Call(request, route, client, DIALECT)
+        return LenientCall(request, route, client, DIALECT)
 
     @hookimpl
     def translate_stop(self) -> FinishReason:

@@ -1,7 +1,7 @@
 """OpenAI's own chat completions, and any server that speaks just that.
 
-The matched stop sequence is not reported. A reasoning model's limit is `max_completion_tokens`: set
-`max_tokens_field` in the backend's table for servers that know only that one.
+The matched stop sequence is not reported. OpenAI's reasoning models want, in the backend's table,
+`max_tokens_field = "max_completion_tokens"`, `sampling = false` and the `efforts` that the model knows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import attrs
 from core import Request, Route, hookimpl
 from core.chat import Call, Content, Dialect, FinishReason, UpstreamClient
 
-DIALECT: Final = Dialect()
+DIALECT: Final = Dialect(files=True)
 
 
 @attrs.frozen(eq=False)

@@ -16,10 +16,12 @@ from core.chat import Call, Content, Dialect, ReasoningField, StopField, Upstrea
 DIALECT: Final = Dialect(
     max_stops=32,
     top_k=True,
+    prefill="continue",
     reasoning_history="reasoning_content",
     thinking_off={"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
     thinking_on={"chat_template_kwargs": {"enable_thinking": True, "thinking": True}},
     efforts=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    count="tokenize",
 )
 
 

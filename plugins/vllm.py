@@ -2,7 +2,7 @@
 
 `choices[].stop_reason` holds the matched stop string, a token's number, or null; reasoning is in `reasoning`
 (`reasoning_content` before 0.12). At most four stop strings are taken, and `reasoning_effort` also switches the
-template's thinking.
+template's thinking; templates call that switch `enable_thinking` or `thinking`, and look at no other.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from core.chat import Call, Content, Dialect, ReasoningField, StopField, Upstrea
 
 DIALECT: Final = Dialect(
     top_k=True,
+    prefill="continue",
     reasoning_history="reasoning",
-    thinking_off={"chat_template_kwargs": {"enable_thinking": False}},
-    thinking_on={"chat_template_kwargs": {"enable_thinking": True}},
+    thinking_off={"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
+    thinking_on={"chat_template_kwargs": {"enable_thinking": True, "thinking": True}},
     thinking_budget_field="thinking_token_budget",
     efforts=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    count="tokenize",
 )
 
 

@@ -7,8 +7,9 @@ from core.chat.client import UpstreamClient
 from core.chat.content import Content
 from core.chat.dialect import Dialect
 from core.chat.known import LLAMA_CPP
+from core.chat.lenient import LenientCall
 from core.chat.reasoning import Reasoning, ReasoningField
-from core.chat.stops import FinishReason, StopField, VerboseStop
+from core.chat.stops import FinishReason, StopField, StopKind, VerboseStop
 
 __all__ = [
     "LLAMA_CPP",
@@ -18,9 +19,11 @@ __all__ = [
     "Content",
     "Dialect",
     "FinishReason",
+    "LenientCall",
     "Reasoning",
     "ReasoningField",
     "StopField",
+    "StopKind",
     "UpstreamClient",
     "VerboseStop",
     "chat_body",

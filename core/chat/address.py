@@ -16,14 +16,14 @@ def api_root(url: str) -> httpx.URL:
     """The API's root, e.g. http://host:8000/v1, without a slash at its end.
 
     `http://host`, `http://host/`, `http://host/v1`, `http://host/v1/`, `http://host/v1/chat/completions` are all one.
-    A path gets `/v1` behind it unless a part of it is a version already (`/v1`, `/openai/v1`, `/v1beta/openai`) or the
-    URL names the endpoint itself: `…/chat/completions` is taken as it is.
+    A path gets `/v1` behind it unless a part of it is a version already (`/v1`, `/openai/v1`, `/v1beta/openai`), or it
+    leads to a deployment (Azure's `/openai/deployments/NAME`), or names the endpoint: `…/chat/completions` is whole.
     """
     parsed = httpx.URL(url.strip())
     path = _path(parsed)
     if path.endswith(_ENDPOINT):
         path = path.removesuffix(_ENDPOINT)
-    elif not any(_VERSION.fullmatch(part) for part in path.split("/")):
+    elif not any(part == "deployments" or _VERSION.fullmatch(part) for part in path.split("/")):
         path += "/v1"
     return parsed.copy_with(path=path or "/", fragment=None)
 

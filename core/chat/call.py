@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Any
@@ -10,12 +10,15 @@ from typing import Any
 import anyio
 import attrs
 import httpx
-import orjson
 
 from core.chat.body import chat_body
 from core.chat.chunks import Chunk, ChunkReader
 from core.chat.client import UpstreamClient
+from core.chat.counting import count_prompt
 from core.chat.dialect import Dialect
+from core.chat.names import restorer
+from core.chat.restore import restore_names
+from core.chat.text import dumps
 from core.chat.transport import NETWORK_ERRORS, network_error
 from core.errors import RequestError, UpstreamError
 from core.request import Request, Route
@@ -28,6 +31,7 @@ DRAIN = 0.25
 class Call:
     """An upstream call, not yet begun: a value until it is entered, so that a wrapper can change it by `attrs.evolve`.
 
+    A request whose task is to count tokens asks the engine's tokenizer instead, and gives one chunk of `usage`.
     `stream` None leaves it to the backend's table and else to the client's own choice; `url` replaces the backend's.
     Entering sends the request and raises UpstreamError when it is refused, or RequestError for what the dialect cannot
     say; it gives an async iterator of lists of chunks, one list per network read.
@@ -46,21 +50,33 @@ class Call:
         backend = self.client.backend
         dialect = self.client.dialect(self.dialect)
         return chat_body(
-            self.request, model=self.route.model, dialect=dialect, stream=self._streams(), extra=backend.extra_body
+            self.request,
+            candidate=self.route.candidates[0],
+            dialect=dialect,
+            stream=self._streams(),
+            extra=backend.extra_body,
         )
 
     async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
+        chunks = _once(await self._count()) if self.request.task == "count_tokens" else await self._chunks()
+        self._stack.push_async_callback(chunks.aclose)
+        return chunks
+
+    async def _count(self) -> Chunk:
+        way = self.client.dialect(self.dialect).count
+        tokens = await count_prompt(self.request, self.client, way=way, body=self.body, url=self.url)
+        return {"usage": {"prompt_tokens": tokens}}
+
+    async def _chunks(self) -> AsyncGenerator[list[Chunk]]:
         try:
-            data = orjson.dumps(self.body())
-        except orjson.JSONEncodeError as error:
+            data = dumps(self.body())
+        except ValueError as error:
             raise RequestError(f"the request cannot be sent on as JSON: {error}") from error
         response = await self.client.post(data, self.url)
         reader = ChunkReader(self.client.hidden(self.url))
         reads = aiter(response.aiter_bytes() if "content-encoding" in response.headers else _stream(response))
         self._stack.push_async_callback(_close, response, reads, reader)
-        chunks = _chunks(reads, reader)
-        self._stack.push_async_callback(chunks.aclose)
-        return chunks
+        return _chunks(reads, reader, restorer(self.request, self.client.dialect(self.dialect)))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -83,11 +99,19 @@ def _stream(response: httpx.Response) -> httpx.AsyncByteStream:
     return stream
 
 
-async def _chunks(reads: AsyncIterator[bytes], reader: ChunkReader) -> AsyncGenerator[list[Chunk]]:
+async def _once(chunk: Chunk) -> AsyncGenerator[list[Chunk]]:
+    yield [chunk]
+
+
+async def _chunks(
+    reads: AsyncIterator[bytes], reader: ChunkReader, names: Mapping[str, str]
+) -> AsyncGenerator[list[Chunk]]:
+    """The chunks of each read, with the client's names of its tools in the place of the engine's (`names`)."""
     broken: Exception | None = None
     try:
         async for data in reads:
             chunks = reader.feed(data)
+            restore_names(chunks, names)
             if chunks:
                 yield chunks
             if reader.error is not None:
@@ -97,6 +121,7 @@ async def _chunks(reads: AsyncIterator[bytes], reader: ChunkReader) -> AsyncGene
     except NETWORK_ERRORS as error:
         broken = error
     chunks = reader.flush()
+    restore_names(chunks, names)
     if chunks:
         yield chunks
     # After the finish_reason only counts can be missing: the client has its whole answer.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import anyio
 import attrs
@@ -11,7 +12,9 @@ import httpx
 from core.chat.address import chat_url
 from core.chat.dialect import Dialect
 from core.chat.failures import failure
-from core.chat.transport import NETWORK_ERRORS, fixed_headers, is_stale, make_transport, network_error
+from core.chat.sharing import SharedCounts
+from core.chat.text import loads
+from core.chat.transport import AUTHORIZATION, NETWORK_ERRORS, fixed_headers, is_stale, make_transport, network_error
 from core.config import BackendConfig
 from core.errors import UpstreamError
 
@@ -26,17 +29,26 @@ class UpstreamClient:
     """Speaks HTTP to one backend. All calls to the backend share it, and with it a pool of connections.
 
     `http` is a plain `httpx.AsyncClient` on the same connections, for what a plugin asks the engine besides chat.
+    `counts` keeps token counting from crowding the engine.
+    `key_header` is the header that carries the backend's key, a bearer token in `authorization` where none is named.
     """
 
-    def __init__(self, backend: BackendConfig, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        backend: BackendConfig,
+        transport: httpx.AsyncBaseTransport | None = None,
+        *,
+        key_header: str = AUTHORIZATION,
+    ) -> None:
         self.backend = backend
         self._transport = transport or make_transport(backend)
-        self._headers = fixed_headers(backend)
+        self._headers = fixed_headers(backend, key_header)
         self._url = chat_url(backend.url, backend.query) if backend.url else None
         self._secrets = _secrets(backend)
         self._hidden = [*self._secrets, *_address(self._url)]
         timeout = httpx.Timeout(backend.read_timeout, connect=backend.connect_timeout, pool=None)
         self._extensions = {"timeout": timeout.as_dict()}
+        self.counts = SharedCounts()
         self.http = httpx.AsyncClient(transport=self._transport, headers=self._headers, timeout=timeout)
 
     def dialect(self, base: Dialect) -> Dialect:
@@ -51,12 +63,30 @@ class UpstreamClient:
         target = chat_url(url, self.backend.query) if url else self._url
         if target is None:
             raise UpstreamError("this backend has no url")
+        return await self._post(target, body, self.hidden(url))
+
+    async def ask(self, target: httpx.URL, body: bytes) -> Any:
+        """POST to another endpoint of the engine; the JSON of its answer.
+
+        Raises UpstreamError for an answer with another status than 2xx or without JSON, and when there is none.
+        """
+        response = await self._post(target, body, self._hidden)
+        try:
+            return loads(await response.aread())
+        except ValueError as error:
+            raise UpstreamError("the upstream's answer is not JSON", status=502) from error
+        except NETWORK_ERRORS as error:
+            raise network_error(error) from error
+        finally:
+            await response.aclose()
+
+    async def _post(self, target: httpx.URL, body: bytes, hide: list[str]) -> httpx.Response:
         request = httpx.Request("POST", target, headers=self._headers, content=body, extensions=self._extensions)
         response = await self._send(request)
         if response.is_success:
             return response
         try:
-            raise failure(response.status_code, response.headers, await _head(response), hide=self.hidden(url))
+            raise failure(response.status_code, response.headers, await _head(response), hide=hide)
         finally:
             await response.aclose()
 

@@ -1,4 +1,7 @@
-"""Chunks to deltas: reasoning, text, refusals, tool calls and usage, in the order in which the client sees them."""
+"""Chunks to deltas: reasoning, text, refusals, tool calls and usage, in the order in which the client sees them.
+
+And what the engine wants back with the turn: a `State` behind the reasoning it belongs to, before what follows.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.chat.chunks import Chunk, the_choice, the_delta
+from core.chat.kept import Kept
 from core.chat.reasoning import Reasoning, ReasoningField
 from core.chat.text import Joiner
 from core.chat.toolcalls import ToolCalls
@@ -20,11 +24,16 @@ class Content:
 
     Within one chunk reasoning comes before text and text before calls (vLLM may send all three in one delta). Text and
     reasoning that arrive in the middle of a call wait for its end, so that nothing overlaps and nothing is lost.
+    `keep` and `keep_in_calls` name the fields of message and tool call that the engine wants back, unchanged.
     """
 
-    def __init__(self, reasoning: Reasoning = _ANY_FIELD) -> None:
+    def __init__(
+        self, reasoning: Reasoning = _ANY_FIELD, keep: Sequence[str] = (), keep_in_calls: Sequence[str] = ()
+    ) -> None:
         self._reasoning = reasoning
-        self._kind: type[Text | Thinking] = Text
+        self._kept = Kept(keep) if keep else None
+        self._keep_in_calls = keep_in_calls
+        self._kind: type[Text | Thinking] | None = None
         self._joiner = Joiner()
         self._calls: ToolCalls | None = None
 
@@ -43,9 +52,12 @@ class Content:
         """What was held: half a character, calls that never got their name, text behind an unfinished call."""
         out: list[Delta] = []
         self._end_text(out)
+        self._give_back(out)
         return out if self._calls is None else [*out, *self._calls.flush()]
 
     def _delta(self, delta: dict[str, Any], out: list[Delta]) -> None:
+        if self._kept is not None:
+            self._kept.add(delta)
         thought = self._reasoning(delta)
         if thought:
             self._say(Thinking, thought, out)
@@ -57,8 +69,8 @@ class Content:
             self._say(Text, refusal, out)
         calls = delta.get("tool_calls")
         legacy = delta.get("function_call")
-        if calls and isinstance(calls, list):
-            self._call(calls, out)
+        if calls and isinstance(calls, list | dict):
+            self._call(calls if isinstance(calls, list) else [calls], out)
         elif legacy and isinstance(legacy, dict):
             self._call([{"index": 0, "function": legacy}], out)
 
@@ -76,14 +88,21 @@ class Content:
     def _say(self, kind: type[Text | Thinking], text: str, out: list[Delta]) -> None:
         if kind is not self._kind and text:
             self._end_text(out)
+            if kind is Text:
+                self._give_back(out)
             self._kind = kind
         if text := self._joiner.feed(text):
             self._emit(kind(text), out)
 
     def _end_text(self, out: list[Delta]) -> None:
         """Let half a character go before something else follows it."""
-        if half := self._joiner.flush():
+        if self._kind is not None and (half := self._joiner.flush()):
             self._emit(self._kind(half), out)
+
+    def _give_back(self, out: list[Delta]) -> None:
+        """Let go what the engine wants back: its pieces are complete when something follows the reasoning."""
+        if self._kept is not None and (state := self._kept.pull()) is not None:
+            self._emit(state, out)
 
     def _emit(self, delta: Delta, out: list[Delta]) -> None:
         if self._calls is None:
@@ -93,8 +112,9 @@ class Content:
 
     def _call(self, calls: list[Any], out: list[Delta]) -> None:
         self._end_text(out)
+        self._give_back(out)
         if self._calls is None:
-            self._calls = ToolCalls()
+            self._calls = ToolCalls(self._keep_in_calls)
         for fragment in calls:
             if isinstance(fragment, dict):
                 out += self._calls.feed(fragment)

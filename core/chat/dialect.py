@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import attrs
 
+from core.chat.tool_ids import check_pattern
+
 
 @attrs.frozen
 class Dialect:
@@ -17,7 +19,8 @@ class Dialect:
 
     # --- what a request may hold ---
     allowed_fields: tuple[str, ...] = ()
-    """The only fields that the engine takes at the top of a body; empty: unknown ones do no harm."""
+    """The only fields that the engine takes at the top of a body; others are left out, or the request is refused where
+    that would change its meaning. An operator's `extra_body` is sent all the same. Empty: unknown fields do no harm."""
     max_tokens_field: str = "max_tokens"
     """The one token limit that is sent."""
     sampling: bool = True
@@ -46,7 +49,8 @@ class Dialect:
     prefill: Literal["as_is", "continue", "prefix", "refuse"] = "as_is"
     """A last assistant turn: sent as it is, with `continue_final_message`, with `prefix` on it, or refused."""
     images: Literal["url", "data", "none"] = "url"
-    """Which images are taken: by URL and inline, inline only, or none."""
+    """Which images are taken: by URL and inline, inline only, or none. Others are refused; in a tool's result a note
+    stands for them."""
     image_types: tuple[str, ...] = ()
     """The media types of inline images that are taken; empty: all."""
     files: bool = False
@@ -57,7 +61,7 @@ class Dialect:
     """Where the reasoning of earlier turns goes: a field of the assistant message, `parts` (content parts of type
     `thinking`), `think_tags` (in front of the content), or "": nowhere."""
     reasoning_required: bool = False
-    """Whether a turn with tool calls must carry its reasoning, also an empty one."""
+    """Whether a turn with tool calls must carry its reasoning, also an empty one, where it goes into a field."""
     keep: tuple[str, ...] = ()
     """Fields of an answer's message that the engine wants back with the turn, unchanged."""
     keep_in_calls: tuple[str, ...] = ()
@@ -65,24 +69,36 @@ class Dialect:
     thinking_on: Mapping[str, Any] = attrs.field(factory=dict)
     """Sent when the client asks for thinking (enabled, adaptive)."""
     thinking_off: Mapping[str, Any] = attrs.field(factory=dict)
-    """Sent when the client switches thinking off (disabled, between_tools)."""
+    """Sent when the client switches thinking off (disabled, between_tools), in place of any effort; empty: the weakest
+    of `efforts` is."""
     thinking_budget_field: str = ""
-    """The field that takes the client's thinking budget in tokens; "" if there is none."""
+    """The field that takes the client's thinking budget in tokens; "": it is told as an effort."""
     efforts: tuple[str, ...] = ()
     """The values of `reasoning_effort` that the engine knows, weakest first; empty: the field is not sent."""
 
     # --- tools ---
     tool_choice: tuple[str, ...] = ("auto", "any", "tool", "none")
-    """The modes of tool choice that the engine obeys; another one is sent as the nearest of them."""
+    """The modes of tool choice that the engine obeys; another one is sent as the nearest of them, `tool` with that tool
+    alone, and in place of `none` no tools are sent. Empty: the field is not sent."""
     parallel_tool_calls: bool = True
     """Whether `parallel_tool_calls` is a field of the engine's."""
     tool_content: Literal["text", "parts"] = "text"
     """Whether a tool result may hold content parts (images) or only text."""
     tool_name_limit: int = 64
-    """The longest tool name; a longer one goes under a short alias."""
-    tool_id_pattern: str = ""
+    """The longest tool name; a longer one, or one with other characters than a-z, A-Z, 0-9, _ and -, goes under a short
+    alias."""
+    tool_id_pattern: str = attrs.field(default="", validator=lambda _, __, value: check_pattern(value))
     """A regular expression that a call's id must match as a whole; another id goes under one that does. "": any."""
 
     # --- beside chat ---
     count: Literal["", "tokenize", "input_tokens", "chat_tokenize"] = ""
     """The engine's way to count a prompt's tokens: vLLM's and SGLang's, llama.cpp's, TGI's; "": it has none."""
+
+    def takes(self, field: str) -> bool:
+        """Whether a field may stand at the top of a body."""
+        return not self.allowed_fields or field in self.allowed_fields
+
+    @property
+    def takes_schema(self) -> bool:
+        """Whether a schema for the answer is a field of the body."""
+        return self.response_format and self.takes("response_format")

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from core.chat.reports import is_report, read_body, report_of
+from core.chat.overflow import overflow
+from core.chat.reports import Report, is_report, read_body, report_of
 from core.chat.text import whole
 from core.errors import Kind, UpstreamError
 
@@ -41,6 +42,8 @@ _KINDS: Final[dict[int, Kind]] = {
     524: "timeout",
     529: "overloaded",
 }
+_MAY_BE_LENGTH: Final = frozenset({0, 400, 413, 422, 500})
+"""The statuses under which engines say that a prompt is too long; 0: an error in a stream, without one."""
 _OURS: Final = frozenset({405, 407, 424, 499})
 """Client errors that are not the client's: wrong URL, credentials for the proxy, a failed generation (TGI, Groq)."""
 _WORDS: Final[tuple[tuple[str, int], ...]] = (
@@ -67,7 +70,7 @@ def failure(status: int, headers: Mapping[str, str], body: bytes, *, hide: Itera
     """The error for an HTTP answer with an error status. `hide` are strings (keys, addresses) that must not get out."""
     report = read_body(body)
     message = clean(report.message, hide) or f"the upstream answered {status} without a word"
-    return _error(status, message, report.word, retry_after(headers))
+    return _error(status, message, report, retry_after(headers))
 
 
 def failure_in(value: Any, hide: Iterable[str] = ()) -> UpstreamError | None:
@@ -77,9 +80,8 @@ def failure_in(value: Any, hide: Iterable[str] = ()) -> UpstreamError | None:
     if not isinstance(value, dict) and not (isinstance(value, list) and value and isinstance(value[0], dict)):
         return None
     report = report_of(value)
-    status = report.status or _status_of(report.word) or 502
     message = clean(report.message, hide) or "the upstream reported an error without a word"
-    return _error(status, message, report.word, None)
+    return _error(report.status or _status_of(report.word), message, report)
 
 
 def clean(text: str, hide: Iterable[str] = ()) -> str:
@@ -105,14 +107,17 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _error(status: int, message: str, word: str, wait: float | None) -> UpstreamError:
+def _error(status: int, message: str, report: Report, wait: float | None = None) -> UpstreamError:
+    too_long = overflow(message, report.word, report.fields) if status in _MAY_BE_LENGTH else None
+    if too_long is not None:
+        return UpstreamError(too_long, kind="invalid_request", status=400)
     if status in (401, 403):
         # It is the gateway's key that was refused: a 401 would make the client doubt its own.
         return UpstreamError(
             f"the upstream refused the gateway's credentials: {message}", kind="api", status=502, should_retry=False
         )
     if status in _KINDS:
-        spent = True if status == 402 or "insufficient_quota" in word else None
+        spent = True if status == 402 or "insufficient_quota" in report.word else None
         return UpstreamError(message, kind=_KINDS[status], retry_after=wait, should_retry=False if spent else None)
     if 400 <= status < 500 and status not in _OURS:
         return UpstreamError(message, kind="invalid_request", status=400)
@@ -125,7 +130,7 @@ def _aborted(choices: Any, hide: Iterable[str]) -> UpstreamError | None:
         if isinstance(finish, str) and finish in ABORTED:
             report = report_of(choice.get("error"))
             message = clean(report.message, hide) or f"the upstream broke off its answer ({finish})"
-            return _error(report.status or 502, message, report.word, None)
+            return _error(report.status, message, report)
     return None
 
 

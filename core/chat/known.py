@@ -15,5 +15,6 @@ LLAMA_CPP: Final = Dialect(
     thinking_budget_field="thinking_budget_tokens",
     tool_choice=("auto", "any", "none"),
     extra={"verbose": True},
+    count="input_tokens",
 )
 """llama.cpp's server (recorded and run: 0c1e570, 2026-10); a named tool choice is ignored there."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, Final
 
+from core.chat.assistant import assistant_message, own_text
 from core.chat.dialect import Dialect
-from core.chat.parts import Part, json_text, parts_of
-from core.errors import RequestError
+from core.chat.parts import Part, all_text, joined, json_text, parts_of, text_parts
+from core.chat.results import tool_messages
+from core.chat.tool_ids import ToolIds
 from core.request import (
     Block,
     DocumentBlock,
@@ -23,8 +26,16 @@ from core.request import (
 )
 
 _REMINDER: Final = "<system-reminder>\n{}\n</system-reminder>"
-_OF_ASSISTANT: Final = (TextBlock, ToolUseBlock, ImageBlock, DocumentBlock, SearchResultBlock)
+_SCHEMA: Final = (
+    "Answer with one JSON value that conforms to the following JSON Schema, and with nothing before or after it: no "
+    "explanation, no code fence.\n{}"
+)
+_BRIDGE: Final = "OK."
+_OF_ASSISTANT: Final = (ToolUseBlock, ImageBlock, DocumentBlock, SearchResultBlock)
 _NOT_OF_USER: Final = (ToolUseBlock, ThinkingBlock, RedactedThinkingBlock)
+
+Turns = list[tuple[int, Message]]
+"""Turns with their index in the request."""
 
 
 def chat_messages(request: Request, dialect: Dialect) -> list[dict[str, Any]]:
@@ -32,101 +43,86 @@ def chat_messages(request: Request, dialect: Dialect) -> list[dict[str, Any]]:
 
     Raises RequestError, with the path of the block, for what no text model can be sent.
     """
+    ids = ToolIds(dialect.tool_id_pattern)
     out: list[dict[str, Any]] = []
-    system = [block.text for block in request.system]
-    if dialect.late_system == "hoist":
-        system += [_joined(turn.content) for turn in request.messages if turn.role == "system"]
-    if text := "\n\n".join(filter(None, system)):
+    if text := _system(request, dialect):
         out.append({"role": dialect.system_role, "content": text})
-    for role, blocks in _runs(request.messages, dialect.late_system):
-        if role == "assistant":
-            out += _assistant(blocks, dialect)
-        elif role == "system":
-            out.append({"role": dialect.system_role, "content": _joined(block for block, _ in blocks)})
+    calls: list[str] = []
+    for is_model, turns in _sections(request.messages, dialect):
+        if is_model:
+            calls = [block.id for _, turn in turns for block in turn.content if isinstance(block, ToolUseBlock)]
+            message = assistant_message(_placed(turns), dialect, ids)
+            out += [message] if message else []
         else:
-            out += _user(blocks)
+            out += _others(turns, calls, dialect, ids)
     return out
 
 
-def _runs(turns: Iterable[Message], late_system: str) -> Iterator[tuple[str, list[tuple[Block, str]]]]:
-    """Runs of one role, each block with its path. Turns that say nothing are left out: their neighbours meet."""
-    run: list[tuple[Block, str]] = []
-    last = ""
-    for number, turn in enumerate(turns):
-        role: str = turn.role
-        if not _says_something(turn) or (role == "system" and late_system == "hoist"):
-            continue
-        blocks = [(block, f"messages.{number}.content.{at}") for at, block in enumerate(turn.content)]
-        if role == "system" and late_system == "fold":
-            role = "user"
-            blocks = [(TextBlock(_REMINDER.format(_joined(turn.content))), f"messages.{number}.content")]
-        if role != last and run:
-            yield last, run
-            run = []
-        run, last = run + blocks, role
-    if run:
-        yield last, run
+def _system(request: Request, dialect: Dialect) -> str:
+    texts = [block.text for block in request.system]
+    if dialect.late_system == "hoist":
+        texts += [_text(turn) for turn in request.messages if turn.role == "system"]
+    if request.output_schema is not None and not dialect.takes_schema:
+        texts.append(_SCHEMA.format(json_text(request.output_schema, "output_config.format.schema")))
+    return "\n\n".join(filter(None, texts))
+
+
+def _sections(turns: Iterable[Message], dialect: Dialect) -> Iterator[tuple[bool, Turns]]:
+    """Runs of turns, the model's and all others' alternating. Turns that say nothing are left out: neighbours meet."""
+    hoist = dialect.late_system == "hoist"
+    spoken = [
+        (number, turn)
+        for number, turn in enumerate(turns)
+        if _says_something(turn) and not (hoist and turn.role == "system")
+    ]
+    for is_model, run in groupby(spoken, key=lambda item: item[1].role == "assistant"):
+        yield is_model, list(run)
 
 
 def _says_something(turn: Message) -> bool:
     if turn.role == "system":
-        return bool(_joined(turn.content))
+        return bool(_text(turn))
     blocks = [block for block in turn.content if not (isinstance(block, TextBlock) and not block.text)]
     if turn.role == "assistant":
-        return any(isinstance(block, _OF_ASSISTANT) for block in blocks)
+        return any(isinstance(block, (TextBlock, *_OF_ASSISTANT)) or own_text(block) for block in blocks)
     return not all(isinstance(block, _NOT_OF_USER) for block in blocks)
 
 
-def _assistant(blocks: list[tuple[Block, str]], dialect: Dialect) -> list[dict[str, Any]]:
-    text, thinking, calls = "", "", []
-    for block, path in blocks:
-        match block:
-            case TextBlock():
-                text += block.text
-            case ThinkingBlock():
-                thinking += block.thinking
-            case ToolUseBlock():
-                function = {"name": block.name, "arguments": json_text(block.input, f"{path}.input")}
-                calls.append({"id": block.id, "type": "function", "function": function})
-            case DocumentBlock() | SearchResultBlock() | ImageBlock():
-                raise RequestError(f"{path}: this kind of block cannot be sent to this model in an assistant turn")
-            case _:
-                continue
-    if not (text or calls):
-        return []
-    message: dict[str, Any] = {"role": "assistant", "content": text or None}
-    if thinking and dialect.reasoning_history:
-        message[dialect.reasoning_history] = thinking
-    if calls:
-        message["tool_calls"] = calls
-    return [message]
+def _others(turns: Turns, calls: list[str], dialect: Dialect, ids: ToolIds) -> list[dict[str, Any]]:
+    """The turns between two of the model's: results first, each one a message, then all else in its order."""
+    order = {identity: at for at, identity in enumerate(calls)}
+    results = [(block, path) for block, path in _placed(turns) if isinstance(block, ToolResultBlock)]
+    results.sort(key=lambda item: order.get(item[0].tool_use_id, len(order)))
+    out, shown = tool_messages(results, dialect, ids)
+    rest = [("user", shown), *_rest(turns, dialect)]
+    rest = [(role, parts) for role, parts in rest if parts]
+    if out and rest and dialect.user_after_tool == "bridge":
+        out.append({"role": "assistant", "content": _BRIDGE})
+    for role, run in groupby(rest, key=lambda item: item[0]):
+        parts = [part for _, some in run for part in some]
+        out.append({"role": role, "content": joined(parts, "\n\n") if all_text(parts) else parts})
+    return out
 
 
-def _user(blocks: list[tuple[Block, str]]) -> list[dict[str, Any]]:
-    """Tool results first (each one a message), then the rest of the turn; pictures of a result go with the rest."""
-    results: list[dict[str, Any]] = []
-    pictures: list[Part] = []
-    rest: list[Part] = []
-    for block, path in blocks:
-        if isinstance(block, ToolResultBlock):
-            parts = [part for at, inner in enumerate(block.content) for part in parts_of(inner, f"{path}.content.{at}")]
-            text = "\n".join(part["text"] for part in parts if part["type"] == "text")
-            images = [part for part in parts if part["type"] != "text"]
-            if images:
-                label = f"Shown by the result of tool call {block.tool_use_id}:"
-                pictures += [{"type": "text", "text": label}, *images]
-            if block.is_error:
-                text = f"Error: {text}"
-            results.append({"role": "tool", "tool_call_id": block.tool_use_id, "content": text})
+def _rest(turns: Turns, dialect: Dialect) -> Iterator[tuple[str, list[Part]]]:
+    """Role and content parts of all that is no result."""
+    for number, turn in turns:
+        if turn.role != "system":
+            for block, path in _placed([(number, turn)]):
+                if not isinstance(block, ToolResultBlock):
+                    yield "user", parts_of(block, path, dialect)
+        elif dialect.late_system == "keep":
+            yield dialect.system_role, text_parts(_text(turn))
         else:
-            rest += parts_of(block, path)
-    parts = pictures + rest
-    if not parts:
-        return results
-    if all(part["type"] == "text" for part in parts):
-        return [*results, {"role": "user", "content": "\n\n".join(part["text"] for part in parts)}]
-    return [*results, {"role": "user", "content": parts}]
+            yield "user", text_parts(_REMINDER.format(_text(turn)))
 
 
-def _joined(blocks: Iterable[Block]) -> str:
-    return "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock) and block.text)
+def _placed(turns: Turns) -> list[tuple[Block, str]]:
+    """The blocks with their paths."""
+    return [
+        (block, f"messages.{number}.content.{at}") for number, turn in turns for at, block in enumerate(turn.content)
+    ]
+
+
+def _text(turn: Message) -> str:
+    return "\n\n".join(block.text for block in turn.content if isinstance(block, TextBlock) and block.text)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
 
+from core.chat.dialect import Dialect
+from core.chat.documents import data_part
+from core.chat.images import image_part
+from core.chat.names import alias
 from core.errors import RequestError
 from core.request import (
     Block,
@@ -18,48 +24,65 @@ from core.request import (
 )
 
 Part = dict[str, Any]
-"""{"type": "text", "text": str} or {"type": "image_url", "image_url": {"url": str}}."""
+"""{"type": "text", "text": str}, {"type": "image_url", "image_url": {"url": str}} or
+{"type": "file", "file": {"filename": str, "file_data": str}}."""
 
 
-def parts_of(block: Block, path: str) -> list[Part]:
+def parts_of(block: Block, path: str, dialect: Dialect, *, in_result: bool = False) -> list[Part]:
     """The content parts of one block of a user's turn or of a tool result; [] for a block that has no place there.
 
     `path` is the block's, for the RequestError about what cannot be sent.
     """
     match block:
         case TextBlock():
-            return [{"type": "text", "text": block.text}] if block.text else []
-        case ImageBlock(file_id=file_id) if file_id:
-            raise RequestError(f"{path}.source: files by id are not kept here; send the image as base64")
+            return text_parts(block.text)
         case ImageBlock():
-            url = block.url or f"data:{block.media_type};base64,{block.data}"
-            return [{"type": "image_url", "image_url": {"url": url}}]
+            return [image_part(block, path, dialect, noted=in_result)]
         case DocumentBlock():
-            return _document(block, path)
+            return _document(block, path, dialect, in_result=in_result)
         case SearchResultBlock():
             body = "\n".join(text.text for text in block.content)
-            return [{"type": "text", "text": f"[{block.title}] ({block.source})\n{body}"}]
+            return text_parts(f"[{block.title}] ({block.source})\n{body}")
         case ToolReferenceBlock():
-            return [{"type": "text", "text": f"Tool {block.tool_name} is now available."}]
+            return text_parts(f"Tool {alias(block.tool_name, dialect.tool_name_limit)} is now available.")
         case OtherBlock():
-            return [{"type": "text", "text": json_text(block.raw, path)}]
+            return text_parts(json_text(block.raw, path))
         case _:
             return []
 
 
-def _document(block: DocumentBlock, path: str) -> list[Part]:
-    if block.data or block.url or block.file_id:
-        kind = block.media_type or "a document by reference"
-        raise RequestError(f"{path}.source: {kind} cannot be read by this model; send the document as text")
+def text_parts(*texts: str) -> list[Part]:
+    """A text part for each text that is not empty."""
+    return [{"type": "text", "text": text} for text in texts if text]
+
+
+def joined(parts: Iterable[Part], between: str) -> str:
+    """The parts' text."""
+    return between.join(part["text"] for part in parts if part["type"] == "text")
+
+
+def all_text(parts: Iterable[Part]) -> bool:
+    """Whether there is nothing but text, which goes as a string: every engine takes that."""
+    return all(part["type"] == "text" for part in parts)
+
+
+def _document(block: DocumentBlock, path: str, dialect: Dialect, *, in_result: bool) -> list[Part]:
     head = "\n".join(filter(None, (block.title, block.context)))
-    inner = [part for at, item in enumerate(block.content) for part in parts_of(item, f"{path}.source.content.{at}")]
-    parts = [{"type": "text", "text": text} for text in (head, block.text) if text]
-    return parts + inner
+    parts = text_parts(head, block.text)
+    for at, item in enumerate(block.content):
+        parts += parts_of(item, f"{path}.source.content.{at}", dialect, in_result=in_result)
+    if block.data or block.url or block.file_id:
+        parts.append(data_part(block, path, dialect))
+    return parts
 
 
 def json_text(value: Any, path: str) -> str:
-    """The value as JSON text. Raises RequestError for what orjson cannot write (depth, mostly)."""
+    """The value as JSON text. Raises RequestError for what cannot be written (nested without end, mostly)."""
     try:
         return orjson.dumps(value).decode()
-    except orjson.JSONEncodeError as error:
+    except orjson.JSONEncodeError:
+        pass
+    try:
+        return json.dumps(value, separators=(",", ":"))
+    except (RecursionError, TypeError, ValueError) as error:
         raise RequestError(f"{path}: this cannot be sent on as JSON: {error}") from error

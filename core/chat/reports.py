@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
@@ -22,11 +23,15 @@ _DEPTH: Final = 4
 
 @attrs.frozen
 class Report:
-    """What an error body said: its sentence, its type and code in lower case, its status if it named one (else 0)."""
+    """What an error body said: its sentence, its type and code in lower case, its status if it named one (else 0).
+
+    `fields` is the object that said it, for what engines put beside the words.
+    """
 
     message: str = ""
     word: str = ""
     status: int = 0
+    fields: Mapping[str, Any] = attrs.field(factory=dict, eq=False, repr=False)
 
 
 def read_body(body: bytes) -> Report:
@@ -57,7 +62,7 @@ def report_of(value: Any) -> Report:
     message = _first(value, ("message", "error", "detail", "msg"), _DEPTH)
     word = " ".join(str(value[key]) for key in ("type", "code", "error_type", "status") if _is_word(value.get(key)))
     numbers = (_status(value.get(key)) for key in ("code", "status", "http_status_code", "status_code"))
-    return Report(message, word.lower(), next(filter(None, numbers), 0))
+    return Report(message, word.lower(), next(filter(None, numbers), 0), value)
 
 
 def is_report(value: dict[str, Any]) -> bool:

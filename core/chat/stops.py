@@ -96,3 +96,19 @@ class VerboseStop(StopField):
             word = verbose.get("stopping_word")
             if isinstance(word, str) and word in self._wanted:
                 self._match = word
+
+
+class StopKind(FinishReason):
+    """Reads a `finish_reason` of its own for a stop string, which does not say which one: TGI's `stop_sequence`.
+
+    When the client asked for just one it was that one. Of several none is named, and the end is a plain one.
+    """
+
+    def __init__(self, stop_sequences: Sequence[str], kind: str = "stop_sequence") -> None:
+        super().__init__()
+        self._kind = kind
+        self._only = stop_sequences[0] if len(stop_sequences) == 1 else None
+
+    def matched(self) -> str | None:
+        """The one stop sequence there was."""
+        return self._only if self._finish == self._kind else None

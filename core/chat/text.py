@@ -57,3 +57,18 @@ def loads(data: bytes | str) -> Any:
             return json.loads(text)
         except RecursionError as error:
             raise ValueError("nested too deeply") from error
+
+
+def dumps(value: Any) -> bytes:
+    """JSON for an engine. Raises ValueError for what is nested too deeply.
+
+    orjson writes no integer of more than 64 bits, no surrogate half and no more than 254 levels; schemas have them all.
+    """
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        pass
+    try:
+        return json.dumps(value, separators=(",", ":")).encode()
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error

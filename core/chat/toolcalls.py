@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from core.chat.arguments import Arguments, as_text
 from core.chat.text import whole
-from core.deltas import Delta, ToolUse
+from core.deltas import Delta, State, ToolUse
 
 NO_NAME: Final = "unknown_tool"
 """The name of a call whose engine never gave one."""
@@ -31,12 +31,19 @@ class _Call:
         self.number: int | None = None
         self.ended = False
         self.arguments = Arguments()
+        self.kept: dict[str, Any] = {}
 
 
 class ToolCalls:
-    """The calls of one answer. The first unfinished one streams; whatever comes after it waits for its end."""
+    """The calls of one answer. The first unfinished one streams; whatever comes after it waits for its end.
 
-    def __init__(self) -> None:
+    `keep` names the fields of a call that the engine wants back: they go out in a `State` before the call's start, or
+    at `flush` when they come later.
+    """
+
+    def __init__(self, keep: Sequence[str] = ()) -> None:
+        self._keep = keep
+        self._late: dict[str, dict[str, Any]] = {}
         self._line: deque[_Call | Delta] = deque()
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
@@ -49,10 +56,12 @@ class ToolCalls:
         function = fragment.get("function")
         function = function if isinstance(function, dict) else {}
         name, arguments = _word(function.get("name")), as_text(function.get("arguments"))
-        call = self._find(fragment.get("index"), _word(fragment.get("id")), name, arguments)
+        call, repeated = self._find(fragment.get("index"), _word(fragment.get("id")), name, arguments)
         if call is not None:
-            call.name = call.name or name
-            call.arguments.add(arguments)
+            self._keep_fields(call, fragment)
+            if not repeated:
+                call.name = call.name or name
+                call.arguments.add(arguments)
         return self._advance()
 
     def between(self, delta: Delta) -> list[Delta]:
@@ -66,7 +75,18 @@ class ToolCalls:
         for item in self._line:
             out += self._end(item) if isinstance(item, _Call) else [item]
         self._line.clear()
+        if self._late:
+            out.append(State(calls=self._late))
+            self._late = {}
         return out
+
+    def _keep_fields(self, call: _Call, fragment: Mapping[str, Any]) -> None:
+        for name in self._keep:
+            value = fragment.get(name)
+            if value and value != call.kept.get(name):
+                call.kept[name] = value
+                if call.number is not None:
+                    self._late.setdefault(call.identity, {})[name] = value
 
     def _advance(self) -> list[Delta]:
         out: list[Delta] = []
@@ -90,6 +110,8 @@ class ToolCalls:
         if call.number is None:
             call.number = self._count
             self._count += 1
+            if call.kept:
+                out.append(State(calls={call.identity: dict(call.kept)}))
             out.append(ToolUse(call.number, "", call.identity, call.name))
         if text := call.arguments.pull():
             out.append(ToolUse(call.number, text))
@@ -105,20 +127,20 @@ class ToolCalls:
             out.append(ToolUse(call.number, text))
         return out
 
-    def _find(self, index: Any, given: str, name: str, arguments: str) -> _Call | None:
-        """The call that a fragment belongs to, a new one if need be; None for a fragment that adds nothing."""
+    def _find(self, index: Any, given: str, name: str, arguments: str) -> tuple[_Call | None, bool]:
+        """The call that a fragment belongs to, a new one if need be, and whether it says nothing new of it."""
         numbered = isinstance(index, int) and not isinstance(index, bool)
         known = self._by_index.get(index) if numbered else self._by_id.get(given) if given else self._current(name)
         says = bool(arguments.strip())
         if known is None:
-            return self._new(index if numbered else None, given) if given or name or says else None
+            return (self._new(index if numbered else None, given), False) if given or name or says else (None, True)
         if known.arguments.repeats(arguments) and name in ("", known.name) and given in ("", known.given):
-            return None
+            return known, True
         if _another(known, given, name, arguments if says else ""):
             call = self._new(index if numbered else None, given)
             call.name = name or known.name
-            return call
-        return None if known.ended else known
+            return call, False
+        return known, known.ended
 
     def _current(self, name: str) -> _Call | None:
         """The call of a fragment without index and id: the last one, unless a name begins another."""

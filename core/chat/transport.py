@@ -7,7 +7,7 @@ from base64 import b64encode
 from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 from weakref import WeakSet
 
 import aiohttp
@@ -18,6 +18,9 @@ from core.config import BackendConfig
 from core.errors import UpstreamError
 
 _kept_alive: ContextVar[bool] = ContextVar("kept_alive", default=False)
+
+AUTHORIZATION: Final = "authorization"
+"""The header that carries a backend's key, where its plugin names no other."""
 
 _POOL_IDLE = 15.0
 """Seconds that an idle connection is kept."""
@@ -48,8 +51,11 @@ def _proxy(url: httpx.URL) -> httpx.Proxy:
     return httpx.Proxy(url.copy_with(username=None, password=None), headers={"authorization": f"Basic {pair}"})
 
 
-def fixed_headers(backend: BackendConfig) -> httpx.Headers:
-    """The headers of every request to the backend; the operator's own win."""
+def fixed_headers(backend: BackendConfig, key_header: str = AUTHORIZATION) -> httpx.Headers:
+    """The headers of every request to the backend; the operator's own win.
+
+    The backend's key goes into `key_header`: as a bearer token into `authorization`, as it is into any other.
+    """
     headers = httpx.Headers(
         {
             "content-type": "application/json",
@@ -58,7 +64,8 @@ def fixed_headers(backend: BackendConfig) -> httpx.Headers:
         }
     )
     if backend.key is not None:
-        headers["authorization"] = f"Bearer {backend.key.reveal()}"
+        key = backend.key.reveal()
+        headers[key_header] = f"Bearer {key}" if key_header.lower() == AUTHORIZATION else key
     headers.update({name: value.reveal() for name, value in backend.headers.items()})
     return headers
 

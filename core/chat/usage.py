@@ -9,23 +9,36 @@ from core.deltas import Usage
 
 
 def usage_of(chunk: Mapping[str, Any]) -> Usage | None:
-    """The chunk's usage, wherever the engine puts it, or None.
+    """The chunk's usage, wherever the engine puts it (at the top, at Groq in `x_groq`), or None when it counts nothing.
 
-    `prompt_tokens` and `completion_tokens` are whole counts (cached and reasoning tokens included). Cached tokens are
-    in `prompt_tokens_details.cached_tokens`, at DeepSeek in `prompt_cache_hit_tokens`; created ones in
+    `prompt_tokens` and `completion_tokens` are whole counts (cached and reasoning tokens included; where the total says
+    that the reasoning tokens are not, as at xAI, they are added). Cached tokens are in
+    `prompt_tokens_details.cached_tokens`, at DeepSeek in `prompt_cache_hit_tokens`; created ones in
     `cache_write_tokens` (OpenAI) or `created_cache_tokens` (vLLM). Anything that is no count is 0.
     """
-    usage = chunk.get("usage")
-    if not usage or not isinstance(usage, dict):
+    usage = _object(chunk.get("usage")) or _object(_object(chunk.get("x_groq")).get("usage"))
+    if not usage:
         return None
-    details = usage.get("prompt_tokens_details")
-    details = details if isinstance(details, dict) else {}
-    return Usage(
+    details = _object(usage.get("prompt_tokens_details"))
+    found = Usage(
         _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
+        _written(usage),
         _count(details.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens")),
         _count(details.get("cache_write_tokens")) or _count(details.get("created_cache_tokens")),
     )
+    # Zeros are placeholders on chunks that know nothing yet, or nothing more: they must not replace real counts.
+    return found if found.input_tokens or found.output_tokens else None
+
+
+def _written(usage: Mapping[str, Any]) -> int:
+    """The completion's tokens, with the reasoning's."""
+    prompt, completion, total = (_count(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+    reasoning = _count(_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+    return completion + reasoning if reasoning and total == prompt + completion + reasoning else completion
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _count(value: Any) -> int:

@@ -18,7 +18,7 @@ from core.config.faults import TableError, dotted, placed
 from core.config.types import make_converter
 from core.errors import ConfigError
 from core.hookspecs import PROJECT, Hooks
-from core.loader.checks import check_back, check_front
+from core.loader.checks import check_back, check_front, key_header
 from core.loader.discovery import Catalogue
 from core.loader.places import Places, Plugins
 from core.pipeline import Back, Pipeline, call_hook
@@ -47,12 +47,16 @@ def load(config: Config, environ: Mapping[str, str] | None = None) -> Loaded:
     places = Places(config, Catalogue.installed(), converter)
     fronts = {pipeline.name: places.front(pipeline) for pipeline in config.pipelines}
     backs = {backend.name: places.back(backend) for backend in config.backends.values()}
-    clients = {name: UpstreamClient(backend) for name, backend in config.backends.items()}
-    pipelines = tuple(_pipeline(config, each, fronts[each.name], backs, clients) for each in config.pipelines)
-    managers = {f"pipeline {pipeline.name!r}": pipeline.manager for pipeline in pipelines}
+    alone = {}
     for name, plugins in backs.items():
         with placed(config.file, dotted("backends", name), "plugins"):
-            managers[f"backend {name!r}"] = join(plugins)
+            alone[name] = join(plugins)
+    clients = {
+        name: UpstreamClient(backend, key_header=key_header(alone[name])) for name, backend in config.backends.items()
+    }
+    pipelines = tuple(_pipeline(config, each, fronts[each.name], backs, clients) for each in config.pipelines)
+    managers = {f"pipeline {pipeline.name!r}": pipeline.manager for pipeline in pipelines}
+    managers.update({f"backend {name!r}": manager for name, manager in alone.items()})
     for owner, manager in managers.items():
         _check(config, owner, manager)
     return Loaded(config, pipelines, tuple(managers.values()), tuple(clients.values()))

@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 import pluggy
 
+from core.chat.transport import AUTHORIZATION
 from core.config import BackendConfig
 from core.config.faults import TableError, did_you_mean
 from core.hookspecs import PROJECT, Hooks
@@ -77,6 +78,12 @@ def check_back(manager: pluggy.PluginManager, backend: BackendConfig) -> None:
     caller = answerers(manager, "call_upstream")[0]
     if not backend.url and getattr(caller.plugin, "needs_url", True):
         raise TableError(f"missing, and plugin {caller.plugin_name!r} needs it", key="url")
+
+
+def key_header(manager: pluggy.PluginManager) -> str:
+    """The header that the backend's caller wants the key in: its class's `key_header`, else `authorization`."""
+    callers = answerers(manager, "call_upstream")
+    return str(getattr(callers[0].plugin, "key_header", AUTHORIZATION)) if callers else AUTHORIZATION
 
 
 def answerers(manager: pluggy.PluginManager, hook: str) -> list[pluggy.HookImpl]:

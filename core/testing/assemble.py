@@ -15,7 +15,7 @@ from core.config.faults import placed
 from core.config.types import make_converter
 from core.gateway import Gateway
 from core.loader.assemble import Loaded, join
-from core.loader.checks import check_back, check_front
+from core.loader.checks import check_back, check_front, key_header
 from core.loader.discovery import Catalogue
 from core.loader.places import Places
 from core.pipeline import Back, Pipeline
@@ -55,7 +55,8 @@ class Assembly:
 
     def gateway(self, transport: httpx.AsyncBaseTransport, upstream_stream: StreamSetting = "auto") -> Gateway:
         """A gateway with a client of its own on the transport."""
-        client = UpstreamClient(attrs.evolve(self._backend, stream=upstream_stream), transport)
+        backend = attrs.evolve(self._backend, stream=upstream_stream)
+        client = UpstreamClient(backend, transport, key_header=key_header(self._alone))
         backs = {BACKEND: Back(BACKEND, self._pair, client)}
         pipeline = Pipeline(self._pipeline.name, self._pipeline.paths, self._front, backs)
         return Gateway(Loaded(self._config, (pipeline,), (self._front, self._alone), (client,)))

@@ -12,9 +12,9 @@ from plugins.anthropic.blocks import content_hook, system_hook
 from plugins.anthropic.scalars import Hook, Range
 from plugins.anthropic.structure import class_hook, list_of, tagged
 from plugins.anthropic.tools import choice_hook, tool_hook
+from plugins.anthropic.turns import Effort, message_hook
 
 Display = Literal["summarized", "omitted", "updates"]
-Effort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
 @attrs.frozen
@@ -103,7 +103,7 @@ def body_hook(converter: Converter) -> Hook:
     return class_hook(
         converter,
         Body,
-        messages=list_of(class_hook(converter, Message, content=content_hook(converter))),
+        messages=list_of(message_hook(converter, content_hook(converter))),
         system=system_hook(converter),
         tools=list_of(tool_hook(converter)),
         tool_choice=choice_hook(converter),

@@ -33,11 +33,10 @@ TYPES: Final[dict[Kind, str]] = {
 
 def error_value(http: HTTPRequest, error: GatewayError) -> dict[str, Any]:
     """The envelope, which is also the data of a stream's `error` event."""
-    return {
-        "type": "error",
-        "error": {"type": TYPES[error.kind], "message": error.message},
-        "request_id": http.id,
-    }
+    told: dict[str, Any] = {"type": TYPES[error.kind], "message": error.message}
+    if error.code:
+        told["details"] = {"error_code": error.code}
+    return {"type": "error", "error": told, "request_id": http.id}
 
 
 def error_headers(http: HTTPRequest, error: GatewayError) -> Headers:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from core import HTTPRequest, Text, Thinking, ToolUse
+from core import HTTPRequest, State, Text, Thinking, ToolUse
+from plugins.anthropic.arrange import Piece
 from plugins.anthropic.envelope import Headers
 from plugins.anthropic.jsontext import dumps
-from plugins.anthropic.message import Piece
 
 PING: Final = b'event: ping\ndata: {"type":"ping"}\n\n'
 END: Final = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
@@ -50,6 +50,6 @@ def skeleton(piece: Piece) -> dict[str, Any]:
     """A block as it starts, before its deltas."""
     if isinstance(piece, ToolUse):
         return {"type": "tool_use", "id": piece.id, "name": piece.name, "input": {}}
-    if isinstance(piece, Thinking):
+    if isinstance(piece, (Thinking, State)):
         return {"type": "thinking", "thinking": "", "signature": ""}
     return {"type": "text", "text": ""}

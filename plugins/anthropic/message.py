@@ -9,40 +9,18 @@ from typing import Any
 import attrs
 import orjson
 
-from core import Delta, Request, Stop, Text, Thinking, ToolUse, Usage
+from core import Delta, Request, State, Stop, Text, Thinking, ToolUse
+from plugins.anthropic.arrange import Arranger, Piece, kind_of, opens_block
 from plugins.anthropic.envelope import JSONAnswer
 from plugins.anthropic.jsontext import dumps
-from plugins.anthropic.signature import sign
-
-Piece = Text | Thinking | ToolUse
-"""A delta that is part of a content block."""
+from plugins.anthropic.seal import Seal
+from plugins.anthropic.thought import Thought
+from plugins.anthropic.usage import UsageCount
 
 
 def new_id() -> str:
     """A fresh message id: clients merge the turns of one id."""
     return f"msg_{secrets.token_hex(12)}"
-
-
-def opens_block(piece: Piece, open_kind: type[Piece] | None) -> bool:
-    """Whether a piece begins a block, given the kind of the block before it. Raises RuntimeError for a lost piece."""
-    if piece.__class__ is not ToolUse:
-        return piece.__class__ is not open_kind
-    if not piece.id and open_kind is not ToolUse:
-        raise RuntimeError("the first piece of a tool call has no id")
-    return bool(piece.id)
-
-
-def usage_value(usage: Usage, *, cache_usage: bool) -> dict[str, int]:
-    """`usage`; with `cache_usage` its three input counts add up to the prompt, else `input_tokens` is the prompt."""
-    if not cache_usage:
-        return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-    cached = usage.cache_read_tokens + usage.cache_creation_tokens
-    return {
-        "input_tokens": max(0, usage.input_tokens - cached),
-        "output_tokens": usage.output_tokens,
-        "cache_creation_input_tokens": usage.cache_creation_tokens,
-        "cache_read_input_tokens": usage.cache_read_tokens,
-    }
 
 
 def message_value(model: str, content: list[Any], stop: Stop | None, usage: dict[str, int]) -> dict[str, Any]:
@@ -74,6 +52,16 @@ def tool_input(arguments: str) -> Any:
     return {} if value is None else {"unparsed_arguments": arguments}
 
 
+def arranger(request: Request) -> Arranger:
+    """The arranger of a request's answer."""
+    return Arranger(one_call=request.tool_choice is not None and not request.tool_choice.parallel)
+
+
+def omits_thinking(request: Request) -> bool:
+    """Whether the client wants thinking blocks without their text."""
+    return request.thinking is not None and request.thinking.display == "omitted"
+
+
 @attrs.define(eq=False)
 class _Block:
     """A content block that still grows."""
@@ -82,14 +70,21 @@ class _Block:
     id: str = ""
     name: str = ""
     pieces: list[str] = attrs.field(factory=list)
+    thought: Thought = attrs.field(factory=Thought)
 
-    def value(self, *, omit_thinking: bool) -> dict[str, Any]:
-        text = "".join(self.pieces)
-        if self.kind is Text:
-            return {"type": "text", "text": text}
+    def add(self, piece: Piece) -> None:
+        if isinstance(piece, (Thinking, State)):
+            self.thought.add(piece)
+        else:
+            self.pieces.append(piece.arguments if isinstance(piece, ToolUse) else piece.text)
+
+    def value(self, seal: Seal, *, omitted: bool) -> dict[str, Any]:
         if self.kind is Thinking:
-            return {"type": "thinking", "thinking": "" if omit_thinking else text, "signature": sign(text)}
-        return {"type": "tool_use", "id": self.id, "name": self.name, "input": tool_input(text)}
+            text = "" if omitted else self.thought.text
+            return {"type": "thinking", "thinking": text, "signature": self.thought.signature(seal, omitted=omitted)}
+        if self.kind is Text:
+            return {"type": "text", "text": "".join(self.pieces)}
+        return {"type": "tool_use", "id": self.id, "name": self.name, "input": tool_input("".join(self.pieces))}
 
 
 @attrs.define(eq=False)
@@ -97,17 +92,26 @@ class MessageAnswer(JSONAnswer):
     """The answer to a message request that does not stream."""
 
     request: Request
+    seal: Seal = attrs.field(kw_only=True)
     cache_usage: bool = attrs.field(kw_only=True, default=False)
+    _arranger: Arranger = attrs.field(init=False)
+    _usage: UsageCount = attrs.field(init=False)
     _blocks: list[_Block] = attrs.field(init=False, factory=list)
-    _usage: Usage = attrs.field(init=False, factory=Usage)
     _stop: Stop | None = attrs.field(init=False, default=None)
+
+    @_arranger.default
+    def _arranged(self) -> Arranger:
+        return arranger(self.request)
+
+    @_usage.default
+    def _counted(self) -> UsageCount:
+        return UsageCount(self.request, self.cache_usage)
 
     def feed(self, deltas: Sequence[Delta]) -> bytes:
         """Keep the deltas; always b""."""
-        for delta in deltas:
-            if isinstance(delta, Usage):
-                self._usage = delta
-            elif isinstance(delta, Stop):
+        for delta in self._arranger.feed(deltas):
+            self._usage.add(delta)
+            if isinstance(delta, Stop):
                 self._stop = delta
             elif isinstance(delta, Piece):
                 self._add(delta)
@@ -117,18 +121,14 @@ class MessageAnswer(JSONAnswer):
         """The Message. Raises RuntimeError when no Stop was fed."""
         if self._stop is None:
             raise RuntimeError("finish() without a Stop")
-        omit = omits_thinking(self.request)
-        content = [block.value(omit_thinking=omit) for block in self._blocks]
-        usage = usage_value(self._usage, cache_usage=self.cache_usage)
-        return dumps(message_value(self.request.model, content, self._stop, usage))
+        for state in self._arranger.end():
+            self._add(state)
+        omitted = omits_thinking(self.request)
+        content = [block.value(self.seal, omitted=omitted) for block in self._blocks]
+        return dumps(message_value(self.request.model, content, self._stop, self._usage.final()))
 
     def _add(self, piece: Piece) -> None:
         if opens_block(piece, self._blocks[-1].kind if self._blocks else None):
-            block = _Block(ToolUse, piece.id, piece.name) if isinstance(piece, ToolUse) else _Block(piece.__class__)
+            block = _Block(ToolUse, piece.id, piece.name) if isinstance(piece, ToolUse) else _Block(kind_of(piece))
             self._blocks.append(block)
-        self._blocks[-1].pieces.append(piece.arguments if isinstance(piece, ToolUse) else piece.text)
-
-
-def omits_thinking(request: Request) -> bool:
-    """Whether the client wants thinking blocks without their text."""
-    return request.thinking is not None and request.thinking.display == "omitted"
+        self._blocks[-1].add(piece)

@@ -29,8 +29,8 @@ def model_value(model: Model) -> dict[str, Any]:
         "line": None,
         "deprecated_at": None,
         "retires_at": None,
-        "max_input_tokens": None,
-        "max_tokens": None,
+        "max_input_tokens": model.context,
+        "max_tokens": model.max_output_tokens,
         "capabilities": None,
     }
 

@@ -6,15 +6,20 @@ from typing import Any, Final
 
 import attrs
 import orjson
+import structlog
 from cattrs.errors import BaseValidationError
 
-from core import HTTPRequest, Message, Request, RequestError, Task, TextBlock
+from core import HTTPRequest, Message, OtherTool, Request, RequestError, Task, TextBlock
 from plugins.anthropic.body import Body, body_hook
 from plugins.anthropic.endpoints import resolve
 from plugins.anthropic.faults import FaultError, explain
+from plugins.anthropic.foreign import readable
+from plugins.anthropic.refusals import refuse_unservable
 from plugins.anthropic.rules import check
 from plugins.anthropic.scalars import Hook
 from plugins.anthropic.structure import new_converter
+from plugins.anthropic.tools import tool_hook
+from plugins.anthropic.turns import settle
 
 BILLING: Final = "x-anthropic-billing-header:"
 """How a system text begins that is no instruction but a note for the provider's books."""
@@ -24,11 +29,22 @@ def _new_body_hook() -> Hook:
     return body_hook(new_converter())
 
 
+def _new_tool_hook() -> Hook:
+    return tool_hook(new_converter())
+
+
 @attrs.frozen(eq=False)
 class Parser:
-    """Reads requests; its hooks are built once, with the plugin."""
+    """Reads requests; its hooks are built once, with the plugin.
 
+    With `drop_server_tools`, tools that only their provider's own server can run are left out (each type is told once
+    in the log); else they stay for the backend, which refuses them by name.
+    """
+
+    drop_server_tools: bool = False
     _body: Hook = attrs.field(init=False, repr=False, factory=_new_body_hook)
+    _tool: Hook = attrs.field(init=False, repr=False, factory=_new_tool_hook)
+    _told: set[str] = attrs.field(init=False, repr=False, factory=set)
 
     def parse(self, http: HTTPRequest) -> Request:
         """The request. Raises RequestError: `not_found`, `method_not_allowed` or `invalid_request`."""
@@ -40,13 +56,23 @@ class Parser:
     def parse_body(self, data: bytes, task: Task) -> Request:
         """The request in a JSON body. Raises RequestError of kind `invalid_request`."""
         value = load(data)
+        refuse_unservable(value, task)
         try:
             body: Body = self._body(value, None)
         except (FaultError, BaseValidationError) as error:
             raise RequestError(explain(error)) from None
-        request = body.request(task)
+        request = settle(body.request(task), self._tool)
+        if self.drop_server_tools:
+            request = self._without_server_tools(request)
         check(request)
         return tidy(request)
+
+    def _without_server_tools(self, request: Request) -> Request:
+        dropped = {tool.type for tool in request.tools if isinstance(tool, OtherTool)}
+        for kind in sorted(dropped - self._told):
+            structlog.get_logger().info("server_tool_dropped", type=kind)
+        self._told.update(dropped)
+        return attrs.evolve(request, tools=tuple([tool for tool in request.tools if not isinstance(tool, OtherTool)]))
 
 
 def load(data: bytes) -> dict[str, Any]:
@@ -63,7 +89,7 @@ def load(data: bytes) -> dict[str, Any]:
 
 
 def tidy(request: Request) -> Request:
-    """Without the text blocks that say nothing: empty ones, which agents send, and billing notes among the system's.
+    """Without what no model can read: other providers' blocks, empty text, which agents send, and billing notes.
 
     Claude Code puts a billing note first whose text changes with every request: sent on, it would spoil the prefix
     cache of every upstream. The messages keep their number and order.
@@ -71,7 +97,7 @@ def tidy(request: Request) -> Request:
     return attrs.evolve(
         request,
         system=tuple([block for block in request.system if _speaks(block, "system")]),
-        messages=tuple([_tidy_message(message) for message in request.messages]),
+        messages=tuple([_tidy_message(message) for message in readable(request.messages)]),
     )
 
 

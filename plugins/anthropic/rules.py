@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from core import Block, Message, Request, RequestError, ToolResultBlock, ToolUseBlock
+from core import Block, Message, Request, RequestError, Tool, ToolResultBlock, ToolUseBlock
+from plugins.anthropic.foreign import foreign_call
 
 Place = tuple[int, int, Block]
 """A block with the index of its message and its own index there."""
@@ -30,7 +31,10 @@ def check(request: Request) -> None:
 
 
 def check_tools(request: Request) -> None:
-    """Tool names are unique, and a forced tool is among them."""
+    """Each tool has a name but those that their type names; names are unique, and a forced tool is among them."""
+    for number, tool in enumerate(request.tools):
+        if isinstance(tool, Tool) and not tool.name:
+            raise RequestError(f"tools.{number}.custom.name: String should have at least 1 character")
     names = Counter(tool.name for tool in request.tools if tool.name)
     if any(count > 1 for count in names.values()):
         raise RequestError("tools: Tool names must be unique.")
@@ -42,15 +46,18 @@ def check_tools(request: Request) -> None:
 def check_pairing(messages: Sequence[Message]) -> None:
     """Every call of an assistant turn is answered once in the user turn that follows, and nothing else is answered.
 
-    A turn is a run of messages of one role; system messages in between are looked through.
+    A turn is a run of messages of one role; system messages in between are looked through. Calls that another
+    provider's server made need no result here, and may have one.
     """
     calls: dict[str, int] = {}  # the calls that wait for their results: id -> index of the message
+    foreign: set[str] = set()
     for role, turn in _turns(messages):
         if role == "assistant":
             _refuse_unanswered(calls)
             calls = _calls(turn)
+            foreign.update(filter(None, (foreign_call(block) for _, _, block in turn)))
         else:
-            _take_results(turn, calls)
+            _take_results(turn, calls, foreign)
             _refuse_unanswered(calls)
             calls = {}
     _refuse_unanswered(calls)
@@ -75,14 +82,14 @@ def _calls(turn: list[Place]) -> dict[str, int]:
     return calls
 
 
-def _take_results(turn: list[Place], calls: dict[str, int]) -> None:
+def _take_results(turn: list[Place], calls: dict[str, int], foreign: set[str]) -> None:
     """Cross off the calls that the turn answers."""
     answered = set()
     for index, at, block in turn:
         place = f"messages.{index}.content.{at}"
         if isinstance(block, ToolUseBlock):
             raise RequestError(f"{place}: `tool_use` blocks can only be in `assistant` messages")
-        if not isinstance(block, ToolResultBlock):
+        if not isinstance(block, ToolResultBlock) or block.tool_use_id in foreign - calls.keys():
             continue
         if block.tool_use_id in answered:
             raise RequestError(

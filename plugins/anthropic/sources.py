@@ -66,7 +66,8 @@ def image_hook(converter: Converter) -> Hook:
         media_type, data = _split_data_uri(source)
         if not media_type:
             raise FaultError("Field required", "media_type")
-        return ImageBlock(media_type=media_type, data=data)
+        # Not a registered type, but what some clients call it; engines may know only the registered one.
+        return ImageBlock(media_type="image/jpeg" if media_type == "image/jpg" else media_type, data=data)
 
     variants = {
         "base64": _made(converter, DataSource, base64),

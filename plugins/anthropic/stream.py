@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 import attrs
 
-from core import Delta, GatewayError, HTTPRequest, Request, Stop, Thinking, ToolUse, Usage
+from core import Delta, GatewayError, HTTPRequest, Request, State, Stop, Thinking, ToolUse
+from plugins.anthropic.arrange import Arranger, Piece, kind_of, opens_block
 from plugins.anthropic.envelope import Headers, error_headers, error_value
 from plugins.anthropic.events import DELTA_END, END, PIECE_TYPES, PING, delta_prefix, event, skeleton, stream_headers
 from plugins.anthropic.jsontext import dumps
-from plugins.anthropic.message import Piece, message_value, omits_thinking, opens_block, usage_value
-from plugins.anthropic.signature import sign
+from plugins.anthropic.message import arranger, message_value, omits_thinking
+from plugins.anthropic.seal import Seal
+from plugins.anthropic.thought import Thought
+from plugins.anthropic.usage import UsageCount
 
 
 @attrs.define(eq=False)
@@ -21,7 +24,7 @@ class _OpenBlock:
     kind: type[Piece]
     index: int
     prefix: bytes
-    thinking: list[str] = attrs.field(factory=list)
+    thought: Thought = attrs.field(factory=Thought)
     silent: bool = True  # no delta was written yet
 
 
@@ -31,6 +34,7 @@ class StreamAnswer:
 
     http: HTTPRequest
     request: Request
+    seal: Seal = attrs.field(kw_only=True)
     cache_usage: bool = attrs.field(kw_only=True, default=False)
     status: int = attrs.field(init=False, default=200)
     headers: Headers = attrs.field(init=False)
@@ -38,7 +42,8 @@ class StreamAnswer:
     _blocks: int = attrs.field(init=False, default=0)
     _open: _OpenBlock | None = attrs.field(init=False, default=None)
     _omit_thinking: bool = attrs.field(init=False)
-    _usage: Usage = attrs.field(init=False, factory=Usage)
+    _arranger: Arranger = attrs.field(init=False)
+    _usage: UsageCount = attrs.field(init=False)
     _stop: Stop | None = attrs.field(init=False, default=None)
 
     @headers.default
@@ -49,14 +54,23 @@ class StreamAnswer:
     def _omitted(self) -> bool:
         return omits_thinking(self.request)
 
+    @_arranger.default
+    def _arranged(self) -> Arranger:
+        return arranger(self.request)
+
+    @_usage.default
+    def _counted(self) -> UsageCount:
+        return UsageCount(self.request, self.cache_usage)
+
     def feed(self, deltas: Sequence[Delta]) -> bytes:
         """The events that the deltas make; usage and stop wait for the end."""
         out: list[bytes] = []
-        for delta in deltas:
+        arranged = self._arranger.feed(deltas)
+        for delta in arranged:
+            self._usage.add(delta)  # all before any is written: the message's start tells what is known by now
+        for delta in arranged:
             if isinstance(delta, Piece):
                 self._write(delta, out)
-            elif isinstance(delta, Usage):
-                self._usage = delta
             elif isinstance(delta, Stop):
                 self._stop = delta
         return b"".join(out)
@@ -73,10 +87,11 @@ class StreamAnswer:
             raise RuntimeError("finish() without a Stop")
         out: list[bytes] = []
         self._start(out)
+        for state in self._arranger.end():
+            self._write(state, out)
         self._close(out)
         delta = {"stop_reason": self._stop.reason, "stop_sequence": self._stop.sequence}
-        usage = usage_value(self._usage, cache_usage=self.cache_usage)
-        out.append(event({"type": "message_delta", "delta": delta, "usage": usage}))
+        out.append(event({"type": "message_delta", "delta": delta, "usage": self._usage.final()}))
         out.append(END)
         return b"".join(out)
 
@@ -94,32 +109,29 @@ class StreamAnswer:
     def _start(self, out: list[bytes]) -> None:
         if not self._started:
             self._started = True
-            usage = usage_value(attrs.evolve(self._usage, output_tokens=0), cache_usage=self.cache_usage)
-            out.append(event({"type": "message_start", "message": message_value(self.request.model, [], None, usage)}))
+            message = message_value(self.request.model, [], None, self._usage.begun())
+            out.append(event({"type": "message_start", "message": message}))
 
     def _write(self, piece: Piece, out: list[bytes]) -> None:
         block = self._open
         if opens_block(piece, block.kind if block else None) or block is None:
             block = self._begin(piece, out)
-        if isinstance(piece, ToolUse):
-            text = piece.arguments
-            if not text:
-                return
+        if isinstance(piece, (Thinking, State)):
+            block.thought.add(piece)
+            text = "" if self._omit_thinking or isinstance(piece, State) else piece.text
         else:
-            text = piece.text
-            if block.kind is Thinking:
-                block.thinking.append(text)
-                if self._omit_thinking:
-                    return
-        block.silent = False
-        out += (block.prefix, dumps(text), DELTA_END)
+            text = piece.arguments if isinstance(piece, ToolUse) else piece.text
+        if text:
+            block.silent = False
+            out += (block.prefix, dumps(text), DELTA_END)
 
     def _begin(self, piece: Piece, out: list[bytes]) -> _OpenBlock:
         self._start(out)
         self._close(out)
         index, self._blocks = self._blocks, self._blocks + 1
         out.append(event({"type": "content_block_start", "index": index, "content_block": skeleton(piece)}))
-        self._open = _OpenBlock(piece.__class__, index, delta_prefix(index, *PIECE_TYPES[piece.__class__]))
+        kind = kind_of(piece)
+        self._open = _OpenBlock(kind, index, delta_prefix(index, *PIECE_TYPES[kind]))
         return self._open
 
     def _close(self, out: list[bytes], *, whole: bool = True) -> None:
@@ -129,7 +141,8 @@ class StreamAnswer:
             return
         if block.kind is Thinking:
             prefix = delta_prefix(block.index, b"signature_delta", b"signature")
-            out += (prefix, dumps(sign("".join(block.thinking))), DELTA_END)
+            signature = block.thought.signature(self.seal, omitted=self._omit_thinking)
+            out += (prefix, dumps(signature), DELTA_END)
         elif block.kind is ToolUse and block.silent and whole:
             out += (block.prefix, b'"{}"', DELTA_END)
         out.append(event({"type": "content_block_stop", "index": block.index}))

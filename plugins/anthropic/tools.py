@@ -8,6 +8,7 @@ import attrs
 from cattrs import Converter
 
 from core import OtherTool, Tool, ToolChoice
+from plugins.anthropic.client_tools import client_tool
 from plugins.anthropic.scalars import Hook
 from plugins.anthropic.structure import class_hook, json_object, tagged
 
@@ -32,14 +33,21 @@ class NamedTool:
     """What a tool that is defined by its type may still say."""
 
     name: str = ""
+    defer_loading: bool = False
 
 
 def tool_hook(converter: Converter) -> Hook:
-    """A hook for one tool: a client's own when its `type` is absent, null or `custom`, else one known by its type."""
+    """A hook for one tool.
+
+    It is a client's own when its `type` is absent, null or `custom`, else one known by its type: a Tool when the client
+    runs it and its schema is public, an OtherTool when not.
+    """
     named = class_hook(converter, NamedTool)
 
-    def other(value: dict[str, Any], _: Any) -> OtherTool:
-        return OtherTool(value["type"], named(value, None).name, json_object(value))
+    def other(value: dict[str, Any], _: Any) -> Tool | OtherTool:
+        known: NamedTool = named(value, None)
+        tool = client_tool(value["type"], known.name, defer_loading=known.defer_loading)
+        return tool or OtherTool(value["type"], known.name, json_object(value))
 
     tool = tagged({"custom": class_hook(converter, Tool)}, other)
 

@@ -21,6 +21,7 @@ from core import (
     RequestError,
     Route,
     Stop,
+    Task,
     Text,
     hookimpl,
 )
@@ -70,7 +71,7 @@ class TextAnswer:
 
 @attrs.frozen(eq=False)
 class Front:
-    """Path /say serves the query's words as a request; /mine-not is nobody's; /refuse is refused."""
+    """Path /say serves the query's words as a request, /count counts them; /nobody is nobody's, /refuse is refused."""
 
     @hookimpl
     def parse(self, http: HTTPRequest) -> Request | None:
@@ -80,7 +81,8 @@ class Front:
             raise RequestError("refuse: no")
         if http.path == "/crash":
             raise ValueError("secret detail")
-        return Request("message", model=http.query.decode() or "m", stream=http.path == "/stream")
+        task: Task = "count_tokens" if http.path == "/count" else "message"
+        return Request(task, model=http.query.decode() or "m", stream=http.path == "/stream")
 
     @hookimpl
     def route(self, request: Request) -> Route | None:

@@ -67,6 +67,16 @@ async def test_an_answer_without_its_end_is_an_error(path: str) -> None:
     assert (sink.status, sink.body.startswith(b"half held!")) == ((200, True) if "stream" in path else (502, False))
 
 
+async def test_a_count_has_no_end_to_wait_for() -> None:
+    sink, log = await ask("/api/count", [{"text": "42"}])
+    assert (sink.status, sink.body, log) == (200, b"42", ["open", "closed"])
+
+
+async def test_a_count_that_fails_is_an_error() -> None:
+    sink, _ = await ask("/api/count", UpstreamError("slow down", kind="rate_limit"))
+    assert (sink.status, sink.body) == (429, b"!rate_limit: slow down")
+
+
 async def test_an_error_after_text_delivers_what_was_held_and_then_fails() -> None:
     sink, log = await ask("/api/stream", [{"text": "a~b", "end": True}], UpstreamError("boom", kind="overloaded"))
     assert sink.body == b"ab!overloaded: boom"

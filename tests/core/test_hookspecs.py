@@ -33,7 +33,7 @@ def test_the_marker_is_the_projects() -> None:
 
 
 def test_what_is_listed_later_is_asked_first() -> None:
-    class Second(Front):
+    class Second:
         @hookimpl
         def parse(self) -> None:
             return None

@@ -11,10 +11,22 @@ import pluggy
 
 from core.chat import Call, ChunkReader, UpstreamClient
 from core.config import BackendConfig
-from core.deltas import Delta, Stop, Text, Thinking, ToolUse, Usage
+from core.deltas import Delta, State, Stop, Text, Thinking, ToolUse, Usage
 from core.hookspecs import PROJECT, Hooks
-from core.request import Candidate, Message, Request, Route, TextBlock, ThinkingBlock, ThinkingConfig, Tool, ToolChoice
-from core.testing import UpstreamAnswer
+from core.request import (
+    Candidate,
+    Message,
+    Request,
+    Route,
+    TextBlock,
+    ThinkingBlock,
+    ThinkingConfig,
+    Tool,
+    ToolChoice,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from core.testing import MockUpstream, UpstreamAnswer, UpstreamReply
 
 WIRE = Path(__file__).parent.parent / "wire"
 ROUTE = Route((Candidate("up", "upstream-model"),))
@@ -30,11 +42,20 @@ FULL = attrs.evolve(
     thinking=ThinkingConfig("enabled", 2048),
     effort="xhigh",
 )
+OFF = attrs.evolve(HI, thinking=ThinkingConfig("disabled"))
+ENDED = Stop("end_turn")
+
+
+def loop(identity: str = "call_1", state: State | None = None, thinking: str = "t") -> Request:
+    """A request after one tool call; `state` is what the answer with the call gave to be kept."""
+    answer = (ThinkingBlock(thinking, state=state), TextBlock("a"), ToolUseBlock(identity, "f", {"a": 1}))
+    result = (ToolResultBlock(identity, (TextBlock("ok"),)), TextBlock("go on"))
+    return attrs.evolve(FULL, messages=(*HI.messages, Message("assistant", answer), Message("user", result)))
 
 
 @attrs.frozen
 class Outcome:
-    """A folded answer."""
+    """A folded answer; `states` are what the engine wants back."""
 
     text: str = ""
     thinking: str = ""
@@ -42,6 +63,7 @@ class Outcome:
     stop: Stop | None = None
     usage: Usage | None = None
     kinds: tuple[str, ...] = ()
+    states: tuple[State, ...] = ()
 
 
 class Backend:
@@ -59,6 +81,16 @@ class Backend:
         call = self.manager.hook.call_upstream(request=request, route=ROUTE, client=client)
         assert isinstance(call, Call)
         return call.body()
+
+    async def asked(self, request: Request, refusal: Any, field: str) -> list[Any]:
+        """What the field was in each body, when the upstream refuses the first one and answers the second."""
+        replies = UpstreamReply.json(refusal, status=400), UpstreamReply(UpstreamAnswer().json())
+        async with MockUpstream(*replies) as upstream:
+            client = UpstreamClient(BackendConfig("up", (), url=upstream.url))
+            async with self.manager.hook.call_upstream(request=request, route=ROUTE, client=client) as batches:
+                assert [chunk async for batch in batches for chunk in batch]
+            await client.aclose()
+        return [exchange.json.get(field) for exchange in upstream.exchanges]
 
     def translate(self, data: bytes, request: Request = HI) -> Outcome:
         """An upstream's bytes, folded."""
@@ -101,4 +133,5 @@ def fold(deltas: list[Delta]) -> Outcome:
         stops[-1] if stops else None,
         usages[-1] if usages else None,
         tuple(kind for kind, _ in groupby(blocks)),
+        tuple(delta for delta in deltas if isinstance(delta, State)),
     )

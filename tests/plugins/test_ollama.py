@@ -6,10 +6,11 @@ import attrs
 import pytest
 
 from core.deltas import Stop, Usage
-from core.request import ThinkingConfig
+from core.errors import RequestError
+from core.request import ImageBlock, Message, ThinkingConfig, Tool, ToolChoice
 from core.testing import UpstreamToolCall
 from plugins.ollama import Ollama
-from tests.plugins.backends import FULL, Backend, Outcome
+from tests.plugins.backends import FULL, HI, Backend, Outcome
 
 BACKEND = Backend(Ollama())
 
@@ -59,3 +60,33 @@ def test_no_match_is_made_up(choice: dict[str, Any]) -> None:
 def test_two_calls() -> None:
     calls = (UpstreamToolCall("f", '{"a": 1}', "call_1"), UpstreamToolCall("f", '{"a": 1}', "call_2"))
     assert BACKEND.answer(text="", tool_calls=calls).calls == (("f", '{"a": 1}'), ("f", '{"a": 1}'))
+
+
+def test_a_choice_is_not_sent_in_words_that_are_ignored() -> None:
+    body = BACKEND.body(attrs.evolve(FULL, tools=(*FULL.tools, Tool("g", {"type": "object"}))))
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["f"]
+    assert "tools" not in BACKEND.body(attrs.evolve(FULL, tool_choice=ToolChoice("none")))
+
+
+@pytest.mark.parametrize(
+    ("image", "fault"),
+    [
+        (ImageBlock("image/png", "aGk="), ""),
+        (ImageBlock("image/gif", "aGk="), "image/gif"),
+        (ImageBlock(url="https://host/a.png"), "base64"),
+    ],
+)
+def test_images_are_inline_and_of_three_types(image: ImageBlock, fault: str) -> None:
+    request = attrs.evolve(HI, messages=(Message("user", (image,)),))
+    if fault:
+        with pytest.raises(RequestError, match=fault):
+            BACKEND.body(request)
+    else:
+        (part,) = BACKEND.body(request)["messages"][0]["content"]
+        assert part["image_url"]["url"] == "data:image/png;base64,aGk="
+
+
+@pytest.mark.anyio
+async def test_a_model_that_cannot_think_is_asked_without_an_effort() -> None:
+    refusal = {"error": {"message": '"qwen2.5:3b" does not support thinking', "type": "invalid_request_error"}}
+    assert await BACKEND.asked(FULL, refusal, "reasoning_effort") == ["xhigh", None]

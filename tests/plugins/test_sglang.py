@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from core.deltas import Stop, Usage
-from core.request import ThinkingConfig
+from core.request import Message, TextBlock, ThinkingConfig
 from core.testing import UpstreamToolCall
 from plugins.sglang import SGLang
 from tests.plugins.backends import FULL, HI, Backend, Outcome
@@ -53,3 +53,9 @@ def test_reasoning_and_calls() -> None:
 
 def test_only_its_own_field_is_reasoning() -> None:
     assert BACKEND.answer(reasoning="t", reasoning_fields=("reasoning",)).thinking == ""
+
+
+def test_a_last_turn_of_the_model_s_is_continued() -> None:
+    turns = (*HI.messages, Message("assistant", (TextBlock("One,"),)))
+    body = BACKEND.body(attrs.evolve(HI, messages=turns))
+    assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from core.deltas import Stop, Usage
-from core.request import ThinkingConfig
+from core.request import Message, TextBlock, ThinkingConfig
 from core.testing import UpstreamToolCall
 from plugins.vllm import VLLM
 from tests.plugins.backends import HI, Backend, Outcome
@@ -25,12 +25,12 @@ def test_the_body() -> None:
     assert body["tool_choice"] == {"type": "function", "function": {"name": "f"}}
     assert body["parallel_tool_calls"] is False
     assert (body["reasoning_effort"], body["thinking_token_budget"]) == ("xhigh", 2048)
-    assert body["chat_template_kwargs"] == {"enable_thinking": True}
+    assert body["chat_template_kwargs"] == {"enable_thinking": True, "thinking": True}
 
 
 def test_thinking_switched_off() -> None:
     body = BACKEND.body(attrs.evolve(HI, thinking=ThinkingConfig("disabled")))
-    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+    assert body["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,9 @@ def test_reasoning_of_new_and_old_versions(fields: tuple[str, ...]) -> None:
 def test_calls() -> None:
     found = BACKEND.answer(text=None, tool_calls=(UpstreamToolCall("f", '{"a": 1}'),), finish_reason="stop")
     assert (found.calls, found.stop) == ((("f", '{"a": 1}'),), Stop("tool_use"))
+
+
+def test_a_last_turn_of_the_model_s_is_continued() -> None:
+    turns = (*HI.messages, Message("assistant", (TextBlock("One,"),)))
+    body = BACKEND.body(attrs.evolve(HI, messages=turns))
+    assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)

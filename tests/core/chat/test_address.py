@@ -34,6 +34,9 @@ from core.chat.address import api_root, chat_url
         ("http://user:pass@host:1/v1", "http://user:pass@host:1/v1"),
         ("http://host?key=1", "http://host/v1?key=1"),
         ("https://host/openai/deployments/gpt/chat/completions", "https://host/openai/deployments/gpt"),
+        ("https://host/openai/deployments/gpt", "https://host/openai/deployments/gpt"),
+        ("https://host/openai/deployments/gpt/?api-version=1", "https://host/openai/deployments/gpt?api-version=1"),
+        ("https://host/openai/mydeployments", "https://host/openai/mydeployments/v1"),
         ("http://host/chat/completions", "http://host/"),
     ],
 )
@@ -55,6 +58,11 @@ def test_every_way_to_write_it(url: str, root: str) -> None:
             "https://host/openai/deployments/gpt/chat/completions?api-version=2026-10-01",
             {"x": "y"},
             "https://host/openai/deployments/gpt/chat/completions?api-version=2026-10-01&x=y",
+        ),
+        (
+            "https://host/openai/deployments/gpt",
+            {"api-version": "2024-10-21"},
+            "https://host/openai/deployments/gpt/chat/completions?api-version=2024-10-21",
         ),
         ("http://[::1]:8000/team%2Fa", {"a": "b"}, "http://[::1]:8000/team%2Fa/v1/chat/completions?a=b"),
     ],

@@ -1,36 +1,50 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
 import attrs
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from core.chat.body import EFFORTS, chat_body, merge, nearest
+from core.chat.body import chat_body, merge
 from core.chat.dialect import Dialect
 from core.errors import RequestError
 from core.request import (
+    Block,
+    Candidate,
+    ImageBlock,
     Message,
-    OtherTool,
     Request,
     TextBlock,
+    ThinkingBlock,
     ThinkingConfig,
     Tool,
     ToolChoice,
-    ToolReferenceBlock,
     ToolResultBlock,
+    ToolUseBlock,
 )
 
+M = Candidate("up", "m")
 HI = Request("message", messages=(Message("user", (TextBlock("hi"),)),))
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"b": {}, "a": {}}}
 F = Tool("f", SCHEMA)
 SENT_F = {"type": "function", "function": {"name": "f", "parameters": SCHEMA}}
 
 
-def body(dialect: Dialect | None = None, *, stream: bool = False, extra: Any = None, **fields: Any) -> dict[str, Any]:
+def body(
+    dialect: Dialect | None = None,
+    *,
+    candidate: Candidate = M,
+    stream: bool = False,
+    extra: Any = None,
+    **fields: Any,
+) -> dict[str, Any]:
     request = attrs.evolve(HI, **fields)
-    return chat_body(request, model="m", dialect=dialect or Dialect(), stream=stream, extra=extra)
+    return chat_body(request, candidate=candidate, dialect=dialect or Dialect(), stream=stream, extra=extra)
 
 
 def test_the_least() -> None:
@@ -82,48 +96,67 @@ def test_everything_in_its_order() -> None:
     ]
 
 
-def test_the_same_request_gives_the_same_bytes_and_a_longer_one_the_same_beginning() -> None:
-    first = orjson.dumps(body(tools=(F,), system=(TextBlock("s"),))["messages"])
-    again = orjson.dumps(body(tools=(F,), system=(TextBlock("s"),))["messages"])
-    longer = (*HI.messages, Message("assistant", (TextBlock("a"),)), Message("user", (TextBlock("b"),)))
-    assert first == again
-    assert orjson.dumps(body(system=(TextBlock("s"),), messages=longer)["messages"]).startswith(first.rstrip(b"]"))
-
-
-@pytest.mark.parametrize(("asked", "sent"), [(None, None), (0, 1), (1, 1), (128_000, 128_000)])
+@pytest.mark.parametrize(("asked", "cap", "sent"), [(None, 8, None), (0, None, 1), (9, None, 9), (9, 8, 8)])
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
-def test_just_one_token_limit(field: Any, asked: int | None, sent: int | None) -> None:
-    found = body(Dialect(max_tokens_field=field), max_tokens=asked)
+def test_just_one_token_limit(field: str, asked: int | None, cap: int | None, sent: int | None) -> None:
+    model = Candidate("up", "m", max_output_tokens=cap)
+    found = body(Dialect(max_tokens_field=field), candidate=model, max_tokens=asked)
     limits = {key: found[key] for key in ("max_tokens", "max_completion_tokens") if key in found}
     assert limits == ({} if sent is None else {field: sent})
 
 
-def test_top_k_goes_only_where_it_is_known() -> None:
+def test_sampling_goes_only_where_it_is_taken() -> None:
     assert "top_k" not in body(top_k=5)
     assert body(Dialect(top_k=True), top_k=0)["top_k"] == 0
+    found = body(Dialect(sampling=False, top_k=True), temperature=0.5, top_p=0.5, top_k=3)
+    assert list(found) == ["model", "messages", "top_k", "stream"]
 
 
-# --- stops ---
+def test_a_schema_goes_into_response_format_or_into_the_prompt() -> None:
+    assert body(output_schema=SCHEMA)["response_format"]["json_schema"]["schema"] == SCHEMA
+    for dialect in (Dialect(response_format=False), Dialect(allowed_fields=("stream",))):
+        found = body(dialect, output_schema=SCHEMA)
+        assert "response_format" not in found
+        assert found["messages"][0]["content"].endswith('\n{"type":"object","properties":{"b":{},"a":{}}}')
+
+
+def test_a_strict_engine_gets_only_what_it_takes() -> None:
+    dialect = Dialect(
+        allowed_fields=("max_tokens", "stream", "tools"),
+        thinking_on={"think": True},
+        extra={"kept": 1},
+        efforts=("low",),
+    )
+    found = body(
+        dialect,
+        stream=True,
+        extra={"safe_prompt": True},
+        temperature=0.5,
+        max_tokens=9,
+        tools=(F,),
+        tool_choice=ToolChoice("any", parallel=False),
+        thinking=ThinkingConfig("adaptive"),
+        effort="high",
+    )
+    assert list(found) == ["model", "messages", "max_tokens", "stream", "tools", "kept", "safe_prompt"]
+    with pytest.raises(RequestError, match=r"^stop_sequences: this model's server takes no stop sequences"):
+        body(dialect, stop_sequences=("5",))
 
 
 @pytest.mark.parametrize(
-    ("dialect", "stops", "sent"),
-    [
-        (Dialect(), (), None),
-        (Dialect(), ("5",), ["5"]),
-        (Dialect(), ("1", "2", "3", "4"), ["1", "2", "3", "4"]),
-        (Dialect(max_stops=None), tuple("123456"), list("123456")),
-        (Dialect(stop=False, max_stops=0), ("5",), None),
-    ],
+    "turns",
+    [(), (Message("user", (TextBlock(""),)),), (Message("assistant", (ThinkingBlock("t"),)),)],
 )
-def test_stops(dialect: Dialect, stops: tuple[str, ...], sent: list[str] | None) -> None:
-    assert body(dialect, stop_sequences=stops).get("stop") == sent
+def test_a_conversation_that_says_nothing_is_refused_but_can_be_counted(turns: tuple[Message, ...]) -> None:
+    for system in ((), (TextBlock("s"),)):
+        with pytest.raises(RequestError, match=r"^messages: there is nothing in them to answer"):
+            body(messages=turns, system=system)
+        assert len(body(task="count_tokens", messages=turns, system=system)["messages"]) == len(system)
 
 
-def test_more_stops_than_the_server_takes_are_refused() -> None:
-    with pytest.raises(RequestError) as caught:
-        body(stop_sequences=tuple("12345"))
-    assert caught.value.message == "stop_sequences: this model's server takes at most 4, the request has 5"
+@pytest.mark.parametrize("late", ["fold", "keep", "hoist"])
+def test_a_system_turn_alone_is_something(late: Any) -> None:
+    assert body(Dialect(late_system=late), messages=(Message("system", (TextBlock("s"),)),))["messages"]
 
 
 # --- streaming ---
@@ -135,127 +168,9 @@ def test_a_stream_asks_for_its_usage_where_that_is_known() -> None:
     assert "stream_options" not in body(stream=False)
 
 
-# --- thinking ---
-
-THINKER = Dialect(
-    thinking_on={"chat_template_kwargs": {"enable_thinking": True}},
-    thinking_off={"chat_template_kwargs": {"enable_thinking": False}},
-    thinking_budget_field="budget",
-)
-ON, OFF = {"enable_thinking": True}, {"enable_thinking": False}
-
-
-@pytest.mark.parametrize(
-    ("thinking", "sent"),
-    [
-        (None, {}),
-        (ThinkingConfig("disabled"), {"chat_template_kwargs": OFF}),
-        (ThinkingConfig("between_tools"), {"chat_template_kwargs": OFF}),
-        (ThinkingConfig("adaptive"), {"chat_template_kwargs": ON}),
-        (ThinkingConfig("enabled", 2048), {"chat_template_kwargs": ON, "budget": 2048}),
-    ],
-)
-def test_thinking(thinking: ThinkingConfig | None, sent: dict[str, Any]) -> None:
-    found = body(THINKER, thinking=thinking)
-    assert {key: found[key] for key in ("chat_template_kwargs", "budget") if key in found} == sent
-    assert list(body(thinking=thinking)) == ["model", "messages", "stream"]
-
-
-def test_thinking_switched_off_wins_over_effort() -> None:
-    dialect = Dialect(thinking_off={"reasoning_effort": "none"}, efforts=EFFORTS)
-    assert body(dialect, effort="high", thinking=ThinkingConfig("disabled"))["reasoning_effort"] == "none"
-    assert body(dialect, effort="high")["reasoning_effort"] == "high"
-    assert "reasoning_effort" not in body(effort="high")
-
-
-@pytest.mark.parametrize(
-    ("effort", "known", "expected"),
-    [
-        ("low", EFFORTS, "low"),
-        ("max", EFFORTS, "max"),
-        ("max", ("low", "medium", "high"), "high"),
-        ("xhigh", ("low", "high", "max"), "high"),
-        ("low", ("medium", "high"), "medium"),
-        ("medium", ("none", "high"), "high"),
-        ("low", ("none", "minimal", "high"), "minimal"),
-        ("high", ("none",), "none"),
-        ("max", ("high", "ultra"), "high"),
-        ("low", ("ultra",), "ultra"),
-        ("medium", ("high", "low"), "low"),
-    ],
-)
-def test_the_nearest_effort(effort: str, known: tuple[str, ...], expected: str) -> None:
-    assert nearest(effort, known) == expected
-
-
-# --- tools ---
-
-
-@pytest.mark.parametrize(
-    ("tool", "sent"),
-    [
-        (F, {"name": "f", "parameters": SCHEMA}),
-        (Tool("f", SCHEMA, "does"), {"name": "f", "description": "does", "parameters": SCHEMA}),
-        (Tool("f", {}, strict=False), {"name": "f", "parameters": {}, "strict": False}),
-    ],
-)
-def test_a_tool(tool: Tool, sent: dict[str, Any]) -> None:
-    assert body(tools=(tool,))["tools"] == [{"type": "function", "function": sent}]
-    assert list(body(tools=(tool,))["tools"][0]["function"]) == list(sent)
-
-
-def test_no_tools_no_choice() -> None:
-    for tools in ((), (Tool("f", SCHEMA, defer_loading=True),)):
-        assert list(body(tools=tools, tool_choice=ToolChoice("any", parallel=False))) == ["model", "messages", "stream"]
-
-
-def test_a_deferred_tool_is_sent_once_the_history_names_it() -> None:
-    result = ToolResultBlock("c0", (ToolReferenceBlock("g"),))
-    tools = (F, Tool("g", {}, defer_loading=True), Tool("h", {}, defer_loading=True))
-    found = body(tools=tools, messages=(Message("user", (result,)),))
-    assert [tool["function"]["name"] for tool in found["tools"]] == ["f", "g"]
-
-
-def test_a_provider_s_tool_is_refused_by_name() -> None:
-    tool = OtherTool("web_search_20250305", "web_search", {})
-    with pytest.raises(RequestError, match=r"^tools\.1: 'web_search_20250305' ") as caught:
-        body(tools=(F, tool))
-    assert caught.value.status == 400
-
-
-ALL, NO_NAME, AUTO = ("auto", "any", "tool", "none"), ("auto", "any", "none"), ("auto",)
-NAMED = {"type": "function", "function": {"name": "f"}}
-
-
-@pytest.mark.parametrize(
-    ("choice", "known", "sent"),
-    [
-        (None, ALL, None),
-        (ToolChoice(), ALL, "auto"),
-        (ToolChoice("any"), ALL, "required"),
-        (ToolChoice("none"), ALL, "none"),
-        (ToolChoice("tool", "f"), ALL, NAMED),
-        (ToolChoice("tool", "f"), NO_NAME, "required"),
-        (ToolChoice("tool", "f"), AUTO, "auto"),
-        (ToolChoice("any"), AUTO, "auto"),
-        (ToolChoice("none"), AUTO, "auto"),
-    ],
-)
-def test_the_choice_is_sent_as_the_nearest_that_is_known(
-    choice: ToolChoice | None, known: tuple[str, ...], sent: Any
-) -> None:
-    assert body(Dialect(tool_choice=known), tools=(F,), tool_choice=choice).get("tool_choice") == sent
-
-
-@pytest.mark.parametrize(
-    ("field", "parallel", "sent"), [(True, False, False), (True, True, None), (False, False, None)]
-)
-def test_parallel_calls(field: bool, parallel: bool, sent: bool | None) -> None:
-    found = body(Dialect(parallel_tool_calls=field), tools=(F,), tool_choice=ToolChoice(parallel=parallel))
-    assert found.get("parallel_tool_calls") is sent
-
-
 # --- extras ---
+
+THINKER = Dialect(thinking_off={"chat_template_kwargs": {"enable_thinking": False}})
 
 
 def test_extras_go_deep_and_the_operator_s_come_last() -> None:
@@ -264,7 +179,16 @@ def test_extras_go_deep_and_the_operator_s_come_last() -> None:
     found = body(dialect, thinking=ThinkingConfig("disabled"), extra=extra, temperature=0.9, stop_sequences=("5",))
     assert found["chat_template_kwargs"] == {"enable_thinking": True, "a": 1, "b": {"c": 2}}
     assert (found["seed"], found["temperature"], found["stop"], found["n"]) == (2, 0.1, ["x"], None)
-    assert THINKER.thinking_off == {"chat_template_kwargs": OFF}
+    assert THINKER.thinking_off == {"chat_template_kwargs": {"enable_thinking": False}}
+
+
+def test_the_model_s_own_extras_come_after_the_backend_s() -> None:
+    model = Candidate("up", "m", extra_body=MappingProxyType({"a": {"model": 1}, "seed": 3}))
+    found = body(
+        Dialect(extra={"a": {"dialect": 1}, "seed": 1}), candidate=model, extra={"a": {"backend": 1}, "seed": 2}
+    )
+    assert found["a"] == {"dialect": 1, "backend": 1, "model": 1}
+    assert found["seed"] == 3
 
 
 def test_merge_changes_neither_and_gives_plain_dicts() -> None:
@@ -280,3 +204,52 @@ def test_merge_changes_neither_and_gives_plain_dicts() -> None:
     assert "x" not in base["a"]  # type: ignore[operator]
     assert "x" not in more["c"]
     assert merge({"a": {"b": 1}}, {"a": 2}) == {"a": 2}
+
+
+# --- byte for byte ---
+
+TURNS = st.lists(
+    st.tuples(st.text("ab ", min_size=1, max_size=4), st.booleans(), st.booleans()), min_size=1, max_size=6
+)
+STRICT = Dialect(
+    tool_id_pattern="[a-zA-Z0-9]{9}",
+    tool_name_limit=12,
+    user_after_tool="bridge",
+    reasoning_history="parts",
+    images="none",
+)
+
+
+def talk(turns: list[tuple[str, bool, bool]]) -> list[Message]:
+    """Turns by turns: (text, whether a system turn follows, whether the model calls tools before)."""
+    out: list[Message] = []
+    for number, (text, system, calls) in enumerate(turns):
+        content: list[Block] = [TextBlock(text)]
+        if calls:
+            used = [ToolUseBlock(f"call {number} {at}", "a.tool") for at in range(2)]
+            out.append(Message("assistant", (ThinkingBlock(text), *used)))
+            content += [ToolResultBlock(call.id, (TextBlock(text), ImageBlock(url="u:"))) for call in reversed(used)]
+        out.append(Message("user", tuple(content)))
+        out += [Message("system", (TextBlock(text),))] if system else []
+        out.append(Message("assistant", (ThinkingBlock(text), TextBlock(text))))
+    return out
+
+
+@given(TURNS, st.sampled_from([Dialect(), Dialect(late_system="keep"), STRICT]))
+def test_a_growing_conversation_keeps_its_beginning(turns: list[tuple[str, bool, bool]], dialect: Dialect) -> None:
+    messages = talk(turns)
+    roles = [message.role for message in messages]
+    ends = [at for at in range(1, len(roles)) if roles[at] == "assistant" != roles[at - 1]]
+    sent = [orjson.dumps(body(dialect, messages=tuple(messages[:end]))["messages"]) for end in ends]
+    for shorter, longer in pairwise(sent):
+        assert longer.startswith(shorter.removesuffix(b"]") + b",")
+
+
+@given(TURNS)
+def test_the_same_request_gives_the_same_bytes(turns: list[tuple[str, bool, bool]]) -> None:
+    fields: dict[str, Any] = {
+        "messages": tuple(talk(turns)),
+        "tools": (F, Tool("a.tool", SCHEMA)),
+        "output_schema": SCHEMA,
+    }
+    assert orjson.dumps(body(STRICT, **fields)) == orjson.dumps(body(STRICT, **fields))

@@ -9,10 +9,11 @@ import anyio
 import attrs
 import pytest
 
-from core.chat import Call, Chunk, Dialect
+from core.chat import Call, Chunk, Dialect, the_choice, the_delta
 from core.errors import RequestError, UpstreamError
-from core.request import Message, TextBlock, Tool, ToolUseBlock
-from core.testing import Framing, MockUpstream, UpstreamAnswer, UpstreamReply
+from core.estimate import estimate_input_tokens
+from core.request import Message, TextBlock, ThinkingConfig, Tool, ToolUseBlock
+from core.testing import Exchange, Framing, MockUpstream, UpstreamAnswer, UpstreamReply, UpstreamToolCall
 from tests.core.chat.network import HI, ROUTE, answer, client_of, http, raw_upstream, text
 
 pytestmark = pytest.mark.anyio
@@ -93,7 +94,7 @@ async def test_a_wrapper_may_change_it() -> None:
 
 async def test_nothing_is_sent_before_it_is_entered_nor_for_what_cannot_be_said() -> None:
     deep: dict[str, Any] = {}
-    for _ in range(300):
+    for _ in range(100_000):
         deep = {"a": deep}
     cases = [
         (attrs.evolve(HI, stop_sequences=tuple("12345")), "stop_sequences: "),
@@ -112,7 +113,70 @@ async def test_nothing_is_sent_before_it_is_entered_nor_for_what_cannot_be_said(
     assert upstream.exchanges == []
 
 
+# --- counting ---
+
+
+async def test_a_count_asks_the_tokenizer_with_the_body_of_the_message() -> None:
+    schema = {"type": "object", "properties": {}}
+    asked = attrs.evolve(HI, tools=(Tool("f", schema),), thinking=ThinkingConfig("disabled"))
+    dialect = Dialect(count="tokenize", thinking_off={"chat_template_kwargs": {"enable_thinking": False}})
+    counted = UpstreamReply.json({"count": 42})
+    async with MockUpstream(UpstreamAnswer(), counted) as upstream, client_of(upstream.url) as client:
+        call = Call(asked, ROUTE, client, dialect)
+        await collect(call, [])
+        chunks: list[Chunk] = []
+        await collect(attrs.evolve(call, request=attrs.evolve(asked, task="count_tokens")), chunks)
+    message, count = upstream.exchanges
+    assert chunks == [{"usage": {"prompt_tokens": 42}}]
+    assert (message.path, count.path) == ("/v1/chat/completions", "/tokenize")
+    for field in ("model", "messages", "tools", "chat_template_kwargs"):
+        assert count.json[field] == message.json[field]
+
+
+async def test_a_count_without_a_tokenizer_asks_nobody() -> None:
+    chunks: list[Chunk] = []
+    async with MockUpstream() as upstream, client_of(upstream.url) as client:
+        await collect(Call(attrs.evolve(HI, task="count_tokens"), ROUTE, client), chunks)
+    assert upstream.exchanges == []
+    assert chunks == [{"usage": {"prompt_tokens": estimate_input_tokens(HI)}}]
+
+
+async def test_a_backend_s_table_may_say_how_to_count() -> None:
+    chunks: list[Chunk] = []
+    reply = UpstreamReply.json({"input_tokens": 42})
+    async with (
+        MockUpstream(reply) as upstream,
+        client_of(upstream.url, dialect={"count": "input_tokens"}, stream="always") as client,
+    ):
+        await collect(Call(attrs.evolve(HI, task="count_tokens"), ROUTE, client), chunks)
+    assert chunks == [{"usage": {"prompt_tokens": 42}}]
+    assert "stream" not in upstream.exchanges[0].json
+
+
 # --- what comes back ---
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("body_of", ["sse", "json"])
+async def test_the_client_gets_its_own_names_of_tools(stream: bool, body_of: str) -> None:
+    long = "mcp__server__" + "x" * 80
+    asked = attrs.evolve(HI, tools=(Tool(long, {"type": "object"}), Tool("f", {"type": "object"})), stream=stream)
+
+    def step(exchange: Exchange) -> UpstreamReply:
+        calls = tuple(
+            UpstreamToolCall(tool["function"]["name"], '{"a": 1}', f"c{number}")
+            for number, tool in enumerate(exchange.json["tools"])
+        )
+        return UpstreamReply.answer(UpstreamAnswer(text=None, tool_calls=calls), stream=body_of == "sse")
+
+    chunks: list[Chunk] = []
+    async with MockUpstream(step) as upstream, client_of(upstream.url) as client:
+        await collect(Call(asked, ROUTE, client, Dialect(tool_name_limit=64)), chunks)
+    sent = [tool["function"]["name"] for tool in upstream.exchanges[0].json["tools"]]
+    assert len(sent[0]) <= 64
+    deltas = [the_delta(the_choice(chunk)) for chunk in chunks]
+    got = [call["function"].get("name") for delta in deltas for call in delta.get("tool_calls", ())]
+    assert [name for name in got if name] == [long, "f"]
 
 
 @pytest.mark.parametrize("cut", [0, 1, 7])

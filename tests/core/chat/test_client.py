@@ -71,6 +71,16 @@ async def test_a_header_may_replace_the_key_s() -> None:
     assert upstream.exchanges[0].headers["authorization"] == "Basic abc"
 
 
+async def test_the_key_may_have_a_header_of_its_own() -> None:
+    async with MockUpstream(OK) as upstream:
+        client = UpstreamClient(BackendConfig("up", (), url=upstream.url, key=Secret("sesame")), key_header="api-key")
+        await post(client)
+        await client.http.get(f"{upstream.root}/models")
+        await client.aclose()
+    assert [exchange.headers["api-key"] for exchange in upstream.exchanges] == ["sesame", "sesame"]
+    assert not any("authorization" in exchange.headers for exchange in upstream.exchanges)
+
+
 async def test_query_and_path() -> None:
     async with MockUpstream(OK) as upstream, client_of(f"{upstream.root}/team?a=1", query={"b": "2 3"}) as client:
         await post(client)
@@ -104,6 +114,33 @@ async def test_plain_http_on_the_same_connections() -> None:
         assert (await client.http.get(f"{upstream.root}/health")).json() == {"ok": True}
     assert upstream.connections == 1
     assert upstream.exchanges[1].headers["authorization"] == "Bearer sesame"
+
+
+async def test_another_endpoint_is_asked_the_same_way() -> None:
+    async with MockUpstream(OK) as upstream, client_of(upstream.url, key=Secret("sesame")) as client:
+        await post(client)
+        assert await client.ask(httpx.URL(f"{upstream.root}/tokenize"), b'{"a":1}') == {"ok": True}
+    assert upstream.connections == 1
+    exchange = upstream.exchanges[1]
+    assert (exchange.method, exchange.path, exchange.body) == ("POST", "/tokenize", b'{"a":1}')
+    assert exchange.headers["authorization"] == "Bearer sesame"
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "said"),
+    [
+        (UpstreamReply.json({"detail": "Not Found"}, status=404), 404, "Not Found"),
+        (UpstreamReply.json({"error": "no sesame"}, status=400), 400, r"no \[hidden\]"),
+        (UpstreamReply(b"<html>"), 502, "the upstream's answer is not JSON"),
+        (UpstreamReply(b'{"a": 1', end="reset"), 502, "the upstream broke the connection"),
+    ],
+)
+async def test_another_endpoint_may_refuse(reply: UpstreamReply, status: int, said: str) -> None:
+    async with MockUpstream(reply, OK) as upstream, client_of(upstream.url, key=Secret("sesame")) as client:
+        with pytest.raises(UpstreamError, match=f"^{said}$") as caught:
+            await client.ask(httpx.URL(f"{upstream.root}/tokenize"), b"{}")
+        assert caught.value.status == status
+        assert await client.ask(httpx.URL(f"{upstream.root}/tokenize"), b"{}") == {"ok": True}
 
 
 # --- connections ---

@@ -6,7 +6,7 @@ import pytest
 
 from core.chat.content import Content
 from core.chat.reasoning import ReasoningField
-from core.deltas import Delta, Text, Thinking, ToolUse, Usage
+from core.deltas import Delta, State, Text, Thinking, ToolUse, Usage
 
 
 def chunk(**delta: Any) -> dict[str, Any]:
@@ -163,3 +163,91 @@ def test_flush_gives_nothing_twice() -> None:
     content.feed(chunk(content="a\ud83d"))
     assert content.flush() == [EMPTY, Text("a"), Text("\ufffd")]
     assert content.flush() == []
+
+
+# --- what the engine wants back ---
+
+DETAILS = [
+    {"type": "reasoning.text", "text": "ab", "index": 0, "signature": "s"},
+    {"type": "reasoning.encrypted", "data": "xy", "index": 1},
+]
+PIECES: list[dict[str, Any]] = [
+    {"reasoning": "a", "reasoning_details": [{"type": "reasoning.text", "text": "a", "index": 0}]},
+    {"reasoning": "b", "reasoning_details": [{"type": "reasoning.text", "text": "b", "index": 0}]},
+    {"reasoning_details": [{"type": "reasoning.text", "signature": "s", "index": 0}]},
+    {"reasoning_details": [{"type": "reasoning.encrypted", "data": "x", "index": 1}]},
+    {"reasoning_details": [{"type": "reasoning.encrypted", "data": "y", "index": 1}]},
+]
+BACK = State({"reasoning_details": DETAILS})
+
+
+def keeping() -> Content:
+    return Content(keep=("reasoning_details",), keep_in_calls=("extra_content",))
+
+
+@pytest.mark.parametrize(
+    ("last", "followed"),
+    [
+        ({"content": "c"}, [Text("c")]),
+        ({"tool_calls": call("{}")}, [START, EMPTY]),
+        ({"content": "c", "tool_calls": call("{}")}, [Text("c"), START, EMPTY]),
+        ({}, []),
+    ],
+)
+def test_details_come_once_behind_the_reasoning_and_before_what_follows(
+    last: dict[str, Any], followed: list[Delta]
+) -> None:
+    whole = {"reasoning": "ab", "reasoning_details": DETAILS}
+    stream = translate(*(chunk(**piece) for piece in PIECES), chunk(**last), content=keeping())
+    assert stream == [Thinking("a"), Thinking("b"), BACK, *followed]
+    assert translate(chunk(**whole, **last), content=keeping()) == [Thinking("ab"), BACK, *followed]
+
+
+def test_details_alone_are_reasoning_too() -> None:
+    stream = (chunk(reasoning_details=piece["reasoning_details"]) for piece in PIECES)
+    assert translate(*stream, chunk(content="c"), content=keeping()) == [
+        Thinking("a"),
+        Thinking("b"),
+        BACK,
+        Text("c"),
+    ]
+    encrypted = chunk(reasoning_details=DETAILS[1:], content="c")
+    assert translate(encrypted, content=keeping()) == [State({"reasoning_details": DETAILS[1:]}), Text("c")]
+
+
+def test_details_that_are_not_asked_for_are_nobody_s() -> None:
+    assert translate(chunk(reasoning="ab", reasoning_details=DETAILS, content="c")) == [Thinking("ab"), Text("c")]
+
+
+def test_details_behind_the_text_come_at_the_end_and_do_not_cut_it() -> None:
+    found = translate(chunk(content="a"), chunk(reasoning_details=DETAILS[1:]), chunk(content="b"), content=keeping())
+    assert found == [Text("a"), Text("b"), State({"reasoning_details": DETAILS[1:]})]
+
+
+def test_each_thought_has_its_own_details() -> None:
+    def thought(index: int) -> dict[str, Any]:
+        return {"reasoning_details": [{"type": "reasoning.text", "text": f"t{index}", "index": index}]}
+
+    found = translate(
+        chunk(**thought(0)), chunk(content="a"), chunk(**thought(1)), chunk(content="b"), content=keeping()
+    )
+    assert found == [Thinking("t0"), State(thought(0)), Text("a"), Thinking("t1"), State(thought(1)), Text("b")]
+
+
+def test_details_amid_a_call_do_not_cut_it() -> None:
+    found = translate(
+        chunk(tool_calls=call('{"a":')),
+        chunk(reasoning_details=DETAILS[1:]),
+        chunk(tool_calls=more("1}")),
+        chunk(tool_calls=call("{}", "g", 1, "c1")),
+        content=keeping(),
+    )
+    kinds = [type(delta).__name__ for delta in found]
+    assert kinds == ["ToolUse", "ToolUse", "ToolUse", "State", "ToolUse", "ToolUse"]
+
+
+def test_what_a_call_carries_comes_before_its_start() -> None:
+    extra = {"extra_content": {"google": {"thought_signature": "sig"}}}
+    calls = [{**call("{}")[0], **extra}, *call("{}", "g", 1, "c1")]
+    found = translate(chunk(content="a", tool_calls=calls), content=keeping())
+    assert found == [Text("a"), State(calls={"c0": extra}), START, EMPTY, ToolUse(1, "", "c1", "g"), ToolUse(1, "{}")]

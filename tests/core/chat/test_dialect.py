@@ -22,3 +22,30 @@ def test_a_dialect_is_a_value() -> None:
     assert Dialect(top_k=True) != Dialect()
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         Dialect().top_k = True  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "field", "taken"), [((), "x", True), (("x",), "x", True), (("y",), "x", False), (("y",), "", False)]
+)
+def test_the_fields_that_an_engine_takes(allowed: tuple[str, ...], field: str, taken: bool) -> None:
+    assert Dialect(allowed_fields=allowed).takes(field) is taken
+
+
+@pytest.mark.parametrize(
+    ("dialect", "taken"),
+    [
+        (Dialect(), True),
+        (Dialect(response_format=False), False),
+        (Dialect(allowed_fields=("stop",)), False),
+        (Dialect(allowed_fields=("response_format",)), True),
+    ],
+)
+def test_whether_a_schema_is_taken(dialect: Dialect, taken: bool) -> None:
+    assert dialect.takes_schema is taken
+
+
+def test_a_pattern_of_ids_is_checked() -> None:
+    assert Dialect(tool_id_pattern="[a-z]{9}").tool_id_pattern == "[a-z]{9}"
+    for pattern in ("[", "ä"):
+        with pytest.raises(ValueError, match=r"^tool_id_pattern "):
+            Dialect(tool_id_pattern=pattern)

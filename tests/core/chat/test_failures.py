@@ -70,6 +70,61 @@ def test_a_rate_limit_says_when() -> None:
     assert (error.retry_after, error.should_retry) == (17.0, None)
 
 
+# --- about length ---
+
+VLLM_SAYS = (
+    "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens, "
+    "which exceeds this limit even without any output tokens."
+)
+SGLANG_SAYS = "The input (9000 tokens) is longer than the model's context length (8192 tokens)."
+TGI_SAYS = "Input validation error: `inputs` must have less than 1000 tokens. Given: 1200"
+LLAMA_SAYS = {"type": "exceed_context_size_error", "n_prompt_tokens": 5000, "n_ctx": 4096}
+TOO_LONG: list[tuple[int, Any, str]] = [
+    (400, {"error": {"message": VLLM_SAYS, "type": "BadRequestError", "code": 400}}, "2049 tokens > 2048 maximum"),
+    (400, {"object": "error", "message": SGLANG_SAYS, "code": 400}, "9000 tokens > 8192 maximum"),
+    (422, {"error": TGI_SAYS, "error_type": "validation"}, "1200 tokens > 1000 maximum"),
+    (500, {"error": {"code": 500, "message": "the request exceeds", **LLAMA_SAYS}}, "5000 tokens > 4096 maximum"),
+    (413, {"error": {"message": "Please reduce the length of the messages."}}, "Please reduce the length"),
+    (400, {"error": {"message": "no", "code": "context_length_exceeded"}}, "no"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "said"), TOO_LONG)
+def test_a_prompt_that_is_too_long_is_said_in_the_words_on_which_clients_act(status: int, body: Any, said: str) -> None:
+    error = failure(status, {}, json.dumps(body).encode())
+    assert (error.kind, error.status) == ("invalid_request", 400)
+    assert error.message.startswith(f"prompt is too long: {said}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": VLLM_SAYS}},
+        {"error": VLLM_SAYS},
+        {"error": {"message": VLLM_SAYS, "type": "server_error", "code": 500}},
+        {"choices": [{"finish_reason": "error", "error": {"message": VLLM_SAYS}}]},
+    ],
+)
+def test_a_stream_may_say_so_too(body: Any) -> None:
+    error = failure_in(body)
+    assert error is not None
+    assert (error.kind, error.status) == ("invalid_request", 400)
+    assert error.message == "prompt is too long: 2049 tokens > 2048 maximum"
+
+
+@pytest.mark.parametrize("status", [401, 404, 429, 502, 503])
+def test_another_status_is_about_something_else(status: int) -> None:
+    error = failure(status, {}, json.dumps({"error": {"message": SGLANG_SAYS}}).encode())
+    assert error.message.endswith(SGLANG_SAYS)
+    assert error.kind != "invalid_request"
+
+
+def test_a_model_that_is_not_there_is_told_in_the_upstream_s_words() -> None:
+    said = "The model `m` does not exist."
+    error = failure(404, {}, json.dumps({"error": {"message": said, "type": "NotFoundError", "code": 404}}).encode())
+    assert (error.kind, error.status, error.message) == ("not_found", 404, said)
+
+
 # --- in a 200 ---
 
 

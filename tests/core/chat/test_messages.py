@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import re
+from itertools import chain, count, pairwise
 from typing import Any, Literal
 
 import attrs
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.chat.dialect import Dialect
 from core.chat.messages import chat_messages
@@ -19,7 +24,6 @@ from core.request import (
     Role,
     TextBlock,
     ThinkingBlock,
-    ToolReferenceBlock,
     ToolResultBlock,
     ToolUseBlock,
 )
@@ -127,6 +131,14 @@ def test_a_system_turn_does_not_come_between_a_call_and_its_result() -> None:
     assert [message["role"] for message in found] == ["user", "assistant", "tool", "user"]
 
 
+def test_a_kept_system_turn_does_not_come_between_them_either() -> None:
+    result = ToolResultBlock("c0", (TextBlock("r"),))
+    for turns in ((system("be kind"), user(result, "a")), (user("b"), system("be kind"), user(result))):
+        found = sent(user("hi"), model(CALL), *turns, dialect=Dialect(late_system="keep"))
+        assert [message["role"] for message in found][:3] == ["user", "assistant", "tool"]
+        assert {"role": "system", "content": "be kind"} in found[3:]
+
+
 def test_braces_in_a_system_turn_stay() -> None:
     assert sent(system("{} {0} {x}"))[0]["content"] == "<system-reminder>\n{} {0} {x}\n</system-reminder>"
 
@@ -152,7 +164,15 @@ def test_neighbours_of_one_role_are_merged() -> None:
 
 
 @pytest.mark.parametrize(
-    "empty", [(), ("",), (ThinkingBlock("t"),), (RedactedThinkingBlock("r"), ""), (OtherBlock("x", {}),)]
+    "empty",
+    [
+        (),
+        ("",),
+        (ThinkingBlock("t"),),
+        (RedactedThinkingBlock("r"), ""),
+        (OtherBlock("x", {}),),
+        (OtherBlock("x", {"text": ""}),),
+    ],
 )
 def test_an_empty_assistant_turn_is_dropped_and_its_neighbours_meet(empty: tuple[Block | str, ...]) -> None:
     assert sent(user("a"), model(*empty), user("b")) == [{"role": "user", "content": "a\n\nb"}]
@@ -181,85 +201,116 @@ def test_a_last_assistant_turn_stays_last() -> None:
     assert sent(user("hi"), model("The answer is"))[-1] == {"role": "assistant", "content": "The answer is"}
 
 
-# --- calls ---
-
-
-def test_a_turn_of_calls_alone_has_content_null() -> None:
-    assert sent(model(CALL, ToolUseBlock("c1", "g"))) == [
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [SENT_CALL, {"id": "c1", "type": "function", "function": {"name": "g", "arguments": "{}"}}],
-        }
-    ]
-
-
-@pytest.mark.parametrize(
-    ("field", "expected"),
-    [
-        ("", {"role": "assistant", "content": "a"}),
-        ("reasoning", {"role": "assistant", "content": "a", "reasoning": "t1t2"}),
-        ("reasoning_content", {"role": "assistant", "content": "a", "reasoning_content": "t1t2"}),
-    ],
-)
-def test_earlier_thinking_goes_where_the_dialect_wants_it_and_is_never_text(
-    field: Literal["", "reasoning", "reasoning_content"], expected: dict[str, Any]
-) -> None:
-    turns = (model(ThinkingBlock("t1", "sig"), RedactedThinkingBlock("r"), ThinkingBlock("t2"), "a"),)
-    assert sent(*turns, dialect=Dialect(reasoning_history=field)) == [expected]
-
-
-def test_a_call_keeps_its_thinking() -> None:
-    found = sent(model(ThinkingBlock("t"), CALL), dialect=Dialect(reasoning_history="reasoning"))
-    assert found == [{"role": "assistant", "content": None, "reasoning": "t", "tool_calls": [SENT_CALL]}]
-
-
 # --- results ---
 
 
-def test_results_come_first_whatever_their_place() -> None:
-    results = (ToolResultBlock("c1", (TextBlock("r1"),)), ToolResultBlock("c0", (TextBlock("r0"),)))
-    assert sent(user("a", results[0], "b", results[1])) == [
-        {"role": "tool", "tool_call_id": "c1", "content": "r1"},
-        {"role": "tool", "tool_call_id": "c0", "content": "r0"},
+def results(*names: str) -> list[ToolResultBlock]:
+    return [ToolResultBlock(name, (TextBlock(f"r {name}"),)) for name in names]
+
+
+def test_results_come_first_in_the_order_of_their_calls() -> None:
+    first, second, orphan = results("c1", "c0", "x")
+    found = sent(model(CALL, ToolUseBlock("c1", "g")), user("a", orphan, first, "b", second))
+    assert found[1:] == [
+        {"role": "tool", "tool_call_id": "c0", "content": "r c0"},
+        {"role": "tool", "tool_call_id": "c1", "content": "r c1"},
+        {"role": "tool", "tool_call_id": "x", "content": "r x"},
         {"role": "user", "content": "a\n\nb"},
     ]
 
 
-@pytest.mark.parametrize(
-    ("block", "content"),
-    [
-        (ToolResultBlock("c0"), ""),
-        (ToolResultBlock("c0", (TextBlock(""),)), ""),
-        (ToolResultBlock("c0", (TextBlock("a"), TextBlock("b"))), "a\nb"),
-        (ToolResultBlock("c0", (TextBlock("a"),), is_error=True), "Error: a"),
-        (ToolResultBlock("c0", (), is_error=True), "Error: "),
-        (ToolResultBlock("c0", (ToolReferenceBlock("f"),)), "Tool f is now available."),
-        (ToolResultBlock("c0", (OtherBlock("new", {"type": "new"}),)), '{"type":"new"}'),
-        (ToolResultBlock("c0", (DocumentBlock(text="d", title="T"),)), "T\nd"),
-    ],
-)
-def test_a_result_is_a_string(block: ToolResultBlock, content: str) -> None:
-    assert sent(user(block)) == [{"role": "tool", "tool_call_id": "c0", "content": content}]
-
-
-def test_pictures_of_results_follow_in_a_user_s_turn_with_their_call_s_id() -> None:
-    found = sent(user("a", ToolResultBlock("c0", (TextBlock("r"), DATA)), ToolResultBlock("c1", (DATA,))))
-    label = "Shown by the result of tool call {}:"
-    assert found == [
-        {"role": "tool", "tool_call_id": "c0", "content": "r"},
-        {"role": "tool", "tool_call_id": "c1", "content": ""},
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": label.format("c0")},
-                DATA_PART,
-                {"type": "text", "text": label.format("c1")},
-                DATA_PART,
-                {"type": "text", "text": "a"},
-            ],
-        },
+def test_what_a_result_shows_comes_before_the_rest_of_the_turn() -> None:
+    found = sent(model(CALL), user("a", ToolResultBlock("c0", (TextBlock("r"), DATA))))
+    assert found[1] == {"role": "tool", "tool_call_id": "c0", "content": "r"}
+    assert [part.get("text", "image") for part in found[2]["content"]] == [
+        "Shown by the result of tool call c0:",
+        "image",
+        "a",
     ]
+
+
+def test_a_bridge_stands_between_results_and_a_user_s_turn() -> None:
+    bridged = Dialect(user_after_tool="bridge")
+    call, (result,) = model(CALL), results("c0")
+    assert [each["role"] for each in sent(call, user(result), dialect=bridged)] == ["assistant", "tool"]
+    found = sent(call, user(result, "a"), model("b"), user("c"), dialect=bridged)
+    assert [each["role"] for each in found] == ["assistant", "tool", "assistant", "user", "assistant", "user"]
+    assert found[2]["content"] == "OK."
+    shown = user(ToolResultBlock("c0", (DATA,)))
+    assert [each["role"] for each in sent(call, shown, dialect=bridged)] == ["assistant", "tool", "assistant", "user"]
+
+
+def test_calls_and_results_go_under_the_same_id() -> None:
+    strict = Dialect(tool_id_pattern="[a-zA-Z0-9]{9}")
+    turns = (model(CALL), user(*results("c0")), model(ToolUseBlock("abcDEF123", "f")), user(*results("abcDEF123")))
+    call, result, kept, answered = sent(*turns, dialect=strict)
+    assert call["tool_calls"][0]["id"] == result["tool_call_id"] != "c0"
+    assert kept["tool_calls"][0]["id"] == answered["tool_call_id"] == "abcDEF123"
+
+
+# --- structured output ---
+
+
+def test_a_schema_is_put_into_the_prompt_where_there_is_no_field_for_it() -> None:
+    request = Request("message", messages=(user("hi"),), system=(TextBlock("s"),), output_schema={"type": "object"})
+    prompt, hi = chat_messages(request, Dialect(response_format=False))
+    assert prompt["content"].startswith("s\n\nAnswer with one JSON value")
+    assert prompt["content"].endswith('no code fence.\n{"type":"object"}')
+    assert hi == HI
+    assert chat_messages(request, Dialect())[0]["content"] == "s"
+
+
+# --- nothing is lost ---
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[list[Message], list[list[str]]]:
+    """Turns with numbered texts, and the texts of each section (what stands between two roles) as they must come out."""
+    turns: list[Message] = []
+    expected: list[list[str]] = []
+    calls: list[str] = []
+    numbers = count()
+
+    def texts(most: int) -> list[str]:
+        return [f"<{next(numbers)}>" for _ in range(draw(st.integers(1, most)))]
+
+    for number in range(draw(st.integers(1, 5))):
+        given_results: dict[str, list[str]] = {call: texts(2) for call in calls}
+        blocks: list[Block] = [
+            ToolResultBlock(call, tuple(map(TextBlock, said)), draw(st.booleans()))
+            for call, said in draw(st.permutations(list(given_results.items())))
+        ]
+        said, late = texts(3), texts(1) if draw(st.booleans()) else []
+        place = draw(st.integers(0, len(blocks)))
+        blocks[place:place] = [TextBlock(said[0]), *(DocumentBlock(text=text) for text in said[1:])]
+        cut = draw(st.integers(0, len(blocks)))
+        turns += [user(*blocks[:cut]), user(*blocks[cut:]), system(*late)]
+        expected.append([*chain(*given_results.values()), *said, *late])
+        said = texts(3)
+        calls = [f"c{number} {at}" for at in range(draw(st.integers(0, 2)))]
+        turns += [model(*said[:1]), model(*said[1:], *(ToolUseBlock(call, "f", {"t": "x"}) for call in calls))]
+        expected.append(said)
+    return turns, expected
+
+
+DIALECTS = [
+    Dialect(),
+    Dialect(late_system="keep", tool_content="parts"),
+    Dialect(
+        tool_id_pattern="[a-z0-9]{9}", user_after_tool="bridge", reasoning_history="parts", reasoning_required=True
+    ),
+]
+
+
+@given(conversations(), st.sampled_from(DIALECTS))
+def test_every_text_comes_out_once_and_in_order(case: tuple[list[Message], list[list[str]]], dialect: Dialect) -> None:
+    turns, expected = case
+    found = sent(*turns, dialect=dialect)
+    assert re.findall(r"<\d+>", orjson.dumps(found).decode()) == [*chain(*expected)]
+    if dialect.user_after_tool == "ok":
+        assert all(one["role"] != other["role"] for one, other in pairwise(found) if one["role"] != "tool")
+    for before, message in pairwise([{"role": ""}, *found]):
+        assert message["role"] != "tool" or before["role"] == "tool" or "tool_calls" in before
 
 
 # --- refusals ---
@@ -269,7 +320,7 @@ def test_pictures_of_results_follow_in_a_user_s_turn_with_their_call_s_id() -> N
     ("turns", "place"),
     [
         ((model(DATA),), "messages.0.content.0: "),
-        ((user("a"), system("s"), model("b", DocumentBlock(text="d"))), "messages.2.content.1: "),
+        ((user("a"), system("s"), model("b", DocumentBlock(content=(DATA,)))), "messages.2.content.1: "),
         ((model(""), user("", ImageBlock(file_id="f"))), "messages.1.content.1.source: "),
         (
             (user(ToolResultBlock("c0", (TextBlock("a"), ImageBlock(file_id="f")))),),

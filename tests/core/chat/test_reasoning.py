@@ -24,6 +24,11 @@ BOTH = ("reasoning", "reasoning_content")
         ((), {"reasoning": None}, ""),
         ((), {}, ""),
         ((), {"reasoning": "\n"}, "\n"),
+        ((), {"reasoning_details": [{"type": "reasoning.text", "text": "a"}, {"summary": "b"}]}, "ab"),
+        ((), {"reasoning": "a", "reasoning_details": [{"type": "reasoning.text", "text": "a"}]}, "a"),
+        ((), {"reasoning": None, "reasoning_details": [{"type": "reasoning.summary", "summary": "a"}]}, "a"),
+        ((), {"reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}, None, "a", {"text": 7}]}, ""),
+        (("reasoning",), {"reasoning_details": [{"text": "a"}]}, ""),
     ],
 )
 def test_the_first_that_says_something(names: tuple[str, ...], delta: dict[str, Any], expected: str) -> None:

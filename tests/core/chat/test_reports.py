@@ -97,6 +97,12 @@ def test_objects(value: Any, expected: Report) -> None:
     assert read_body(json.dumps(value).encode()) == expected
 
 
+def test_what_stands_beside_the_words_is_kept() -> None:
+    report = report_of([{"error": {"message": "m", "n_ctx": 9}, "n_prompt_tokens": 10}])
+    assert (report.fields["n_ctx"], report.fields["n_prompt_tokens"]) == (9, 10)
+    assert report_of("m").fields == {}
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

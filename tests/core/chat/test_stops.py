@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.chat.stops import FinishReason, StopField, VerboseStop
+from core.chat.stops import FinishReason, StopField, StopKind, VerboseStop
 from core.deltas import Delta, Stop, StopReason, Text, ToolUse, Usage
 
 CALL = ToolUse(0, "", "c0", "f")
@@ -49,8 +49,13 @@ REASONS: list[tuple[Any, bool, bool, StopReason]] = [
 @pytest.mark.parametrize(("finish", "calls", "refusal", "expected"), REASONS)
 @pytest.mark.parametrize(
     "make",
-    [FinishReason, lambda: StopField("stop_reason", ("5",)), lambda: VerboseStop(("5",))],
-    ids=["plain", "field", "verbose"],
+    [
+        FinishReason,
+        lambda: StopField("stop_reason", ("5",)),
+        lambda: VerboseStop(("5",)),
+        lambda: StopKind(("5", "6")),
+    ],
+    ids=["plain", "field", "verbose", "kind"],
 )
 def test_the_reason(
     make: Callable[[], FinishReason], finish: Any, calls: bool, refusal: bool, expected: StopReason
@@ -147,3 +152,25 @@ def test_llama_cpp_s_report(verbose: Any, expected: Stop) -> None:
 def test_a_limit_with_calls_is_told_as_a_limit_by_llama_cpp_too() -> None:
     top = {"__verbose": {"stop_type": "limit", "stopping_word": ""}}
     assert ending(VerboseStop(("5",)), chunk("length", top=top), deltas=[CALL]) == [Stop("max_tokens")]
+
+
+# --- an engine that tells the kind alone ---
+
+
+@pytest.mark.parametrize(
+    ("stops", "finish", "expected"),
+    [
+        (("5",), "stop_sequence", Stop("stop_sequence", "5")),
+        (("5",), "stop", Stop("end_turn")),
+        (("5",), "length", Stop("max_tokens")),
+        (("5", "6"), "stop_sequence", Stop("end_turn")),
+        ((), "stop_sequence", Stop("end_turn")),
+    ],
+)
+def test_the_only_stop_is_the_one_that_matched(stops: tuple[str, ...], finish: str, expected: Stop) -> None:
+    assert ending(StopKind(stops), chunk(None), chunk(finish)) == [expected]
+
+
+def test_the_kind_may_have_another_name() -> None:
+    assert ending(StopKind(("5",), "matched"), chunk("matched")) == [Stop("stop_sequence", "5")]
+    assert ending(StopKind(("5",), "matched"), chunk("stop_sequence")) == [Stop("end_turn")]

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chat.text import Joiner, loads, whole
+from core.chat.text import Joiner, dumps, loads, whole
 
 
 def join(pieces: list[str]) -> str:
@@ -82,3 +84,20 @@ def test_nan_is_read() -> None:
 def test_what_is_no_json_is_a_value_error(data: bytes) -> None:
     with pytest.raises(ValueError):
         loads(data)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("value", [{"a": ["é", None, 1.5]}, {"maximum": 2**70}, {"a": "\ud83d"}, nested(300)])
+def test_what_is_written_can_be_read(value: Any) -> None:
+    assert json.loads(dumps(value)) == value
+
+
+def test_what_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        dumps(nested(100_000))

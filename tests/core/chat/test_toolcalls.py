@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.chat.toolcalls import NO_NAME, ToolCalls
-from core.deltas import Delta, Text, Thinking, ToolUse
+from core.deltas import Delta, State, Text, Thinking, ToolUse
 from core.testing.strategies import tool_inputs
 
 
@@ -238,6 +238,61 @@ def test_a_nameless_call_does_not_keep_back_the_others_for_ever() -> None:
 def test_text_between_calls_keeps_its_place() -> None:
     found = translate(piece(WHOLE, "f", index=0), Text("a"), piece(WHOLE, "g", index=1), Thinking("b"))
     assert [type(delta).__name__ for delta in found] == ["ToolUse", "ToolUse", "Text", "ToolUse", "ToolUse", "Thinking"]
+
+
+# --- what the engine wants back ---
+
+
+def signed(fragment: dict[str, Any], value: Any) -> dict[str, Any]:
+    return {**fragment, "extra_content": value}
+
+
+def states(*fragments: dict[str, Any]) -> list[Any]:
+    """The deltas, calls by their ids alone."""
+    calls = ToolCalls(("extra_content",))
+    found = [delta for fragment in fragments for delta in calls.feed(fragment)] + calls.flush()
+    fold(found)
+    return [delta.calls if isinstance(delta, State) else delta.id for delta in found if getattr(delta, "id", True)]
+
+
+def test_a_field_on_the_first_fragment_comes_before_the_start() -> None:
+    first = signed(piece("", "f", index=0, identity="a"), {"v": 1})
+    assert states(first, piece(WHOLE, index=0)) == [{"a": {"extra_content": {"v": 1}}}, "a"]
+
+
+def test_a_field_that_comes_late_comes_at_the_end() -> None:
+    fragments = [piece('{"a"', "f", index=0, identity="a"), signed(piece(":1}", index=0), {"v": 1})]
+    assert states(*fragments) == ["a", {"a": {"extra_content": {"v": 1}}}]
+    assert states(*fragments, signed(piece(":1}", index=0), {"v": 1})) == ["a", {"a": {"extra_content": {"v": 1}}}]
+
+
+def test_a_field_on_an_empty_or_repeated_fragment_behind_the_end_is_not_lost() -> None:
+    whole = piece(WHOLE, "f", index=0, identity="a"), piece(WHOLE, "g", index=1, identity="b")
+    for last in (signed({"index": 0}, {"v": 1}), signed(piece(WHOLE, "f", index=0, identity="a"), {"v": 1})):
+        assert states(*whole, last) == ["a", "b", {"a": {"extra_content": {"v": 1}}}]
+
+
+def test_a_waiting_call_has_its_field_before_its_start() -> None:
+    fragments = [
+        piece('{"a":', "f", index=0, identity="a"),
+        piece('{"b":', "g", index=1, identity="b"),
+        signed(piece("2}", index=1), {"v": 2}),
+        piece("1}", index=0),
+    ]
+    assert states(*fragments) == ["a", {"b": {"extra_content": {"v": 2}}}, "b"]
+
+
+def test_the_ids_are_those_that_the_client_sees() -> None:
+    first, second = (signed(piece("{}", "f", index=at, identity="a"), {"v": at}) for at in (0, 1))
+    found = states(first, second)
+    assert found[:2] == [{"a": {"extra_content": {"v": 0}}}, "a"]
+    assert found[2] == {found[3]: {"extra_content": {"v": 1}}}
+    assert found[3].startswith("toolu_")
+
+
+@pytest.mark.parametrize("nothing", [None, {}, "", []])
+def test_an_empty_field_is_none(nothing: Any) -> None:
+    assert states(signed(piece("{}", "f", index=0, identity="a"), nothing)) == ["a"]
 
 
 # --- properties ---

@@ -33,6 +33,16 @@ def test_the_headers_of_every_request() -> None:
     assert fixed_headers(backend(key=Secret("k")))["authorization"] == "Bearer k"
 
 
+@pytest.mark.parametrize(
+    ("name", "sent"), [("authorization", "Bearer k"), ("Authorization", "Bearer k"), ("api-key", "k")]
+)
+def test_the_key_goes_where_the_plugin_wants_it(name: str, sent: str) -> None:
+    headers = fixed_headers(backend(key=Secret("k")), name)
+    assert headers[name] == sent
+    assert [value for value in headers.values() if "k" in value.split()] == [sent]
+    assert name not in fixed_headers(backend(), name)
+
+
 def test_the_operator_s_headers_win_whatever_their_case() -> None:
     headers = fixed_headers(backend(key=Secret("k"), headers={"AUTHORIZATION": Secret("x"), "x-a": Secret("y")}))
     assert (headers["authorization"], headers["x-a"]) == ("x", "y")

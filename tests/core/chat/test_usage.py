@@ -25,17 +25,35 @@ from core.deltas import Usage
         ({"prompt_tokens": 11, "prompt_tokens_details": {"created_cache_tokens": 3}}, Usage(11, 0, 0, 3)),
         ({"completion_tokens": 7, "completion_tokens_details": {"reasoning_tokens": 5}}, Usage(0, 7)),
         ({"prompt_tokens": 3.0, "completion_tokens": True}, Usage(3)),
-        ({"prompt_tokens": -1, "completion_tokens": 10**30}, Usage()),
-        ({"prompt_tokens": "9", "completion_tokens": None, "prompt_tokens_details": [1]}, Usage()),
-        ({"prompt_tokens": float("nan"), "completion_tokens": float("inf")}, Usage()),
+        ({"prompt_tokens": -1, "completion_tokens": 7}, Usage(0, 7)),
+        ({"prompt_tokens": 11, "completion_tokens": 10**30}, Usage(11)),
+        ({"prompt_tokens": 11, "completion_tokens": None, "prompt_tokens_details": [1]}, Usage(11)),
+        ({"prompt_tokens": 11, "completion_tokens": float("inf")}, Usage(11)),
     ],
 )
 def test_counts(usage: dict[str, Any], expected: Usage) -> None:
     assert usage_of({"usage": usage}) == expected
+    assert usage_of({"usage": None, "x_groq": {"id": "req_1", "usage": usage}}) == expected
     assert usage_of({"choices": [], "usage": usage}) == expected
 
 
-@pytest.mark.parametrize("chunk", [{}, {"usage": None}, {"usage": {}}, {"usage": []}, {"usage": 7}, {"usage": "none"}])
+@pytest.mark.parametrize("reasoning", [4, 0, None])
+@pytest.mark.parametrize(("total", "apart"), [(18, False), (22, True), (None, False), (99, False)])
+def test_reasoning_that_stands_beside_the_completion_is_added(reasoning: int | None, total: Any, apart: bool) -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": total}
+    usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+    assert usage_of({"usage": usage}) == Usage(11, 11 if apart and reasoning else 7)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {},
+        *({"usage": usage} for usage in (None, {}, [], 7, "none", {"prompt_tokens": 0, "completion_tokens": 0})),
+        *({"usage": {"prompt_tokens": count, "completion_tokens": None}} for count in ("9", -1, float("nan"), True)),
+        *({"x_groq": value} for value in (None, [], {"id": "req_1"}, {"usage": None}, {"usage": 7})),
+    ],
+)
 def test_no_counts(chunk: dict[str, Any]) -> None:
     assert usage_of(chunk) is None
 

@@ -63,6 +63,13 @@ def test_every_pair_of_pipeline_and_backend_has_a_manager(tmp_path: Path) -> Non
     assert [client.backend.name for client in result.clients] == ["one", "two"]
 
 
+@pytest.mark.parametrize(("plugin", "header"), [("azure", "api-key"), ("openai", "authorization")])
+def test_the_key_goes_into_the_header_of_the_engine(tmp_path: Path, plugin: str, header: str) -> None:
+    backend = f'[backends.one]\nplugins = ["{plugin}"]\nurl = "http://host"\nkey = "sesame"\n'
+    (client,) = loaded(tmp_path, PIPELINE + backend).clients
+    assert client.http.headers[header].removeprefix("Bearer ") == "sesame"
+
+
 def test_managers_hold_each_plugin_once(tmp_path: Path) -> None:
     result = loaded(tmp_path, PIPELINE + SECOND + BACKEND + TWO)
     kinds = [type(plugin) for plugin in plugins_of(result.managers)]

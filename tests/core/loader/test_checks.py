@@ -11,7 +11,16 @@ from core.config import BackendConfig
 from core.config.faults import TableError
 from core.hookspecs import PROJECT
 from core.loader.assemble import join
-from core.loader.checks import answerers, check_back, check_class, check_front, hook_names, implementations_of, wrappers
+from core.loader.checks import (
+    answerers,
+    check_back,
+    check_class,
+    check_front,
+    hook_names,
+    implementations_of,
+    key_header,
+    wrappers,
+)
 from tests.core import samples
 
 
@@ -205,6 +214,14 @@ def test_a_backend_needs_a_url_where_its_call_does() -> None:
     with pytest.raises(TableError) as caught:
         check_back(join({"engine": samples.Engine()}, {"remote": samples.Remote()}), without)
     assert (caught.value.key, caught.value.message) == ("url", "missing, and plugin 'remote' needs it")
+
+
+def test_the_key_s_header_is_the_caller_s() -> None:
+    keyed = type("Keyed", (samples.Engine,), {"key_header": "api-key"})
+    assert key_header(join({"engine": samples.Engine()})) == "authorization"
+    assert key_header(join({"engine": samples.Engine()}, {"keyed": keyed()})) == "api-key"
+    assert key_header(join({"keyed": keyed()}, {"engine": samples.Engine()})) == "authorization"
+    assert key_header(join({"wrapper": samples.Wrapper()})) == "authorization"
 
 
 def test_the_last_listed_is_asked_first_and_wraps_outermost() -> None:

@@ -9,7 +9,9 @@ import orjson
 
 from core import HTTPRequest, Request
 from plugins.anthropic.message import tool_input
+from plugins.anthropic.seal import Seal
 
+SEAL = Seal(b"k" * 32)
 HTTP = HTTPRequest("POST", "/messages", mount="/v1", id="req_1")
 REQUEST = Request("message", model="the-model", max_tokens=10)
 

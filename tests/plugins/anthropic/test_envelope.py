@@ -20,6 +20,11 @@ def test_every_kind_has_its_status_and_the_apis_word(kind: Kind) -> None:
     assert answer.status == STATUS[kind]
 
 
+def test_a_code_is_where_clients_look_for_it() -> None:
+    error = orjson.loads(JSONAnswer(HTTP).fail(RequestError("words", code="a_word")))["error"]
+    assert error == {"type": "invalid_request_error", "message": "words", "details": {"error_code": "a_word"}}
+
+
 def test_the_headers_of_an_answer() -> None:
     assert dict(JSONAnswer(HTTP).headers) == {b"content-type": b"application/json", b"request-id": b"req_1"}
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from core import Text, Thinking, ToolUse
+from plugins.anthropic.arrange import Piece
 from plugins.anthropic.events import DELTA_END, END, PIECE_TYPES, PING, delta_prefix, event, skeleton
-from plugins.anthropic.message import Piece
 from tests.plugins.anthropic.folding import events
 
 

@@ -6,16 +6,15 @@ import attrs
 import orjson
 import pytest
 
-from core import Delta, GatewayError, Stop, Text, Thinking, ThinkingConfig, ToolUse, Usage
-from plugins.anthropic.message import MessageAnswer, new_id, opens_block, tool_input, usage_value
-from plugins.anthropic.signature import sign
-from tests.plugins.anthropic.folding import HTTP, REQUEST
+from core import Delta, GatewayError, State, Stop, Text, TextBlock, Thinking, ThinkingConfig, ToolChoice, ToolUse, Usage
+from plugins.anthropic.message import MessageAnswer, new_id, tool_input
+from tests.plugins.anthropic.folding import HTTP, REQUEST, SEAL
 
 END = Stop("end_turn")
 
 
 def body(*deltas: Delta, **request: Any) -> Any:
-    answer = MessageAnswer(HTTP, attrs.evolve(REQUEST, **request))
+    answer = MessageAnswer(HTTP, attrs.evolve(REQUEST, **request), seal=SEAL)
     assert answer.feed(deltas) == b""
     assert answer.ping() == b""
     return orjson.loads(answer.finish())
@@ -48,9 +47,9 @@ def test_the_matched_sequence() -> None:
 def test_neighbours_of_a_kind_are_one_block() -> None:
     message = body(Thinking("a"), Thinking("b"), Text("c"), Usage(), Text("d"), Thinking("e"), END)
     assert message["content"] == [
-        {"type": "thinking", "thinking": "ab", "signature": sign("ab")},
+        {"type": "thinking", "thinking": "ab", "signature": SEAL.close("ab")},
         {"type": "text", "text": "cd"},
-        {"type": "thinking", "thinking": "e", "signature": sign("e")},
+        {"type": "thinking", "thinking": "e", "signature": SEAL.close("e")},
     ]
 
 
@@ -65,7 +64,8 @@ def test_calls() -> None:
 
 def test_omitted_thinking_has_a_signature_and_no_text() -> None:
     message = body(Thinking("secret"), END, thinking=ThinkingConfig("adaptive", display="omitted"))
-    assert message["content"] == [{"type": "thinking", "thinking": "", "signature": sign("secret")}]
+    signature = SEAL.close("secret", keep_text=True)
+    assert message["content"] == [{"type": "thinking", "thinking": "", "signature": signature}]
 
 
 def test_nothing_said_is_no_block() -> None:
@@ -89,30 +89,27 @@ def test_a_calls_input_is_always_an_object(arguments: str, value: bytes) -> None
     assert orjson.dumps(tool_input(arguments)) == value
 
 
-def test_usage_with_cache_counts_adds_up_to_the_prompt() -> None:
-    usage = Usage(input_tokens=100, output_tokens=7, cache_read_tokens=60, cache_creation_tokens=10)
-    assert usage_value(usage, cache_usage=False) == {"input_tokens": 100, "output_tokens": 7}
-    assert usage_value(usage, cache_usage=True) == {
-        "input_tokens": 30,
-        "output_tokens": 7,
-        "cache_creation_input_tokens": 10,
-        "cache_read_input_tokens": 60,
-    }
-    assert usage_value(Usage(5, 1, 9), cache_usage=True)["input_tokens"] == 0
+def test_what_the_engine_wants_back_is_in_the_signature() -> None:
+    state = State({"details": [1]})
+    message = body(Thinking("a"), state, Text("b"), State({"details": [2]}), Text("c"), END)
+    assert message["content"] == [
+        {"type": "thinking", "thinking": "a", "signature": SEAL.close("a", state)},
+        {"type": "text", "text": "bc"},
+        {"type": "thinking", "thinking": "", "signature": SEAL.close("", State({"details": [2]}))},
+    ]
 
 
-def test_what_opens_a_block() -> None:
-    assert opens_block(Text("x"), None)
-    assert opens_block(Text("x"), Thinking)
-    assert not opens_block(Text("x"), Text)
-    assert opens_block(ToolUse(1, id="b", name="f"), ToolUse)
-    assert not opens_block(ToolUse(1, "{}"), ToolUse)
+def test_only_the_first_call_for_who_wants_one() -> None:
+    pieces = [ToolUse(0, "{}", "a", "f"), ToolUse(1, "{}", "b", "g"), ToolUse(1, " ")]
+    message = body(*pieces, Stop("tool_use"), tool_choice=ToolChoice(parallel=False))
+    assert [block["id"] for block in message["content"]] == ["a"]
+    assert message["stop_reason"] == "tool_use"
 
 
-@pytest.mark.parametrize("kind", [None, Text])
-def test_a_piece_of_no_call_is_an_error(kind: Any) -> None:
-    with pytest.raises(RuntimeError, match="no id"):
-        opens_block(ToolUse(0, "{}"), kind)
+def test_what_the_engine_did_not_count_is_estimated() -> None:
+    usage = body(Text("x" * 40), Usage(), END, system=(TextBlock("y" * 400),))["usage"]
+    assert 100 <= usage["input_tokens"] <= 110
+    assert usage["output_tokens"] == 10
 
 
 def test_no_stop_no_message() -> None:
@@ -125,7 +122,7 @@ def test_text_with_a_lone_surrogate() -> None:
 
 
 def test_a_failure_takes_the_place_of_the_message() -> None:
-    answer = MessageAnswer(HTTP, REQUEST)
+    answer = MessageAnswer(HTTP, REQUEST, seal=SEAL)
     answer.feed([Text("half")])
     assert b"half" not in answer.fail(GatewayError("it fell over", kind="overloaded"))
     assert answer.status == 529

@@ -13,6 +13,11 @@ from plugins.anthropic.models import ModelsAnswer, model_value
 MODELS = [Model("a/b", "A B", 1_700_000_000), Model("c"), Model("d")]
 
 
+def test_limits_that_are_known_are_told() -> None:
+    value = model_value(Model("m", context=8192, max_output_tokens=2048))
+    assert (value["max_input_tokens"], value["max_tokens"]) == (8192, 2048)
+
+
 def answer(query: str = "", model: str = "", models: list[Model] = MODELS) -> Any:
     writer = ModelsAnswer(HTTPRequest("GET", "/models", query=query.encode()), Request("models", model=model))
     assert writer.feed([*models, Text("ignored")]) == b""

@@ -7,8 +7,9 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
-from core import HTTPRequest, Message, Request, RequestError, TextBlock, ToolResultBlock
+from core import HTTPRequest, Message, Request, RequestError, TextBlock, Tool, ToolResultBlock
 from plugins.anthropic.parse import BILLING, Parser, load
 
 PARSER = Parser()
@@ -115,6 +116,97 @@ def test_a_whole_tool_turn() -> None:
     answer = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "1"}], "is_error": None}
     messages = [*BODY["messages"], {"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
     assert parse(messages=messages).messages[2].content == (ToolResultBlock("t", (TextBlock("1"),)),)
+
+
+def test_a_thread_is_refused_with_the_code_that_makes_clients_send_all() -> None:
+    with pytest.raises(RequestError, match=r"^thread: ") as caught:
+        parse(thread={"type": "create"})
+    assert (caught.value.status, caught.value.code) == (400, "thread_unsupported_request")
+
+
+def test_other_providers_blocks_are_text() -> None:
+    call = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"title": "A page", "url": "u"}]}
+    request = parse(messages=[*BODY["messages"], {"role": "assistant", "content": [call, found]}])
+    assert request.messages[1].content == (TextBlock("[Result of web_search]\nA page\nu"),)
+
+
+def test_a_system_turn_sets_the_effort() -> None:
+    turn = {"role": "system", "content": "s", "output_config": {"effort": "low"}}
+    request = parse(messages=[*BODY["messages"], turn], output_config={"effort": "max"})
+    assert (request.effort, request.messages[1]) == ("low", Message("system", (TextBlock("s"),)))
+
+
+SERVER_TOOLS = [{"type": "web_search_20260318", "name": "web_search"}, {"name": "f", "input_schema": {}}]
+
+
+def test_dropped_server_tools_are_told_once() -> None:
+    parser = Parser(drop_server_tools=True)
+    with capture_logs() as log:
+        requests = [parser.parse_body(orjson.dumps({**BODY, "tools": SERVER_TOOLS}), "message") for _ in range(2)]
+    assert [request.tools for request in requests] == [(Tool("f", {}),)] * 2
+    assert log == [{"event": "server_tool_dropped", "type": "web_search_20260318", "log_level": "info"}]
+
+
+def test_server_tools_stay_for_the_backend_to_refuse() -> None:
+    assert [tool.name for tool in parse(tools=SERVER_TOOLS).tools] == ["web_search", "f"]
+
+
+CLAUDE_CODE: dict[str, Any] = {
+    "model": "claude-opus-5-5",
+    "max_tokens": 128000,
+    "stream": True,
+    "thinking": {"type": "adaptive", "display": "omitted"},
+    "output_config": {"effort": "medium"},
+    "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+    "metadata": {"user_id": '{"device_id":"d","account_uuid":"","session_id":"s"}'},
+    "system": [
+        {"type": "text", "text": f"{BILLING} cc_version=2; cc_entrypoint=sdk-cli;"},
+        {"type": "text", "text": "You are an agent.", "cache_control": {"type": "ephemeral"}},
+    ],
+    "tools": [
+        {"name": "Bash", "description": "d", "input_schema": {"type": "object", "$schema": "x"}},
+        {"name": "DeferredToolPlaceholder", "input_schema": {"type": "object"}, "defer_loading": True},
+    ],
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "note"}, {"type": "text", "text": "say hi"}]},
+        {
+            "role": "system",
+            "content": [{"type": "text", "text": "env", "cache_control": {"type": "ephemeral"}}],
+            "output_config": {"effort": "medium"},
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "", "signature": ""},
+                {"type": "redacted_thinking", "data": "x"},
+                {"type": "text", "text": "I look.", "citations": None},
+                {"type": "tool_use", "id": "call_abc|x:1", "name": "Bash", "input": {}, "caller": {}, "odd": 1},
+                {"type": "tool_use", "id": "call_2", "name": "Bash", "input": {}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "call_2", "is_error": True, "content": "no"},
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "call_abc|x:1",
+                    "content": [{"type": "tool_reference", "tool_name": "X"}],
+                },
+                {"type": "text", "text": "reminder"},
+            ],
+        },
+        {"role": "system", "content": "later"},
+    ],
+}
+
+
+def test_what_claude_code_sends_is_taken() -> None:
+    request = PARSER.parse_body(orjson.dumps(CLAUDE_CODE), "message")
+    assert request.system == (TextBlock("You are an agent."),)
+    assert [message.role for message in request.messages] == ["user", "system", "assistant", "user", "system"]
+    assert (request.effort, len(request.tools)) == ("medium", 2)
 
 
 def test_load_gives_the_object() -> None:

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from core import HTTPRequest, Request, Stop, Text, Thinking, UpstreamError, Usage
+from core import Delta, HTTPRequest, Request, Stop, Text, Thinking, UpstreamError, Usage
 from plugins.anthropic import Anthropic
 from plugins.anthropic.prompt_only import PromptOnly
 from tests.plugins.anthropic.folding import fold
 
 HTTP = HTTPRequest("POST", "/messages", id="req_1")
-DELTAS = [Thinking("h"), Text("x"), Usage(7, 1), Stop("end_turn")]
+DELTAS: list[Delta] = [Thinking("h"), Text("x"), Usage(7, 1), Stop("end_turn")]
 
 
 def answer(*, stream: bool) -> PromptOnly:

@@ -5,11 +5,23 @@ from typing import Any
 import attrs
 import pytest
 
-from core import Block, Message, OtherTool, Request, RequestError, TextBlock, Tool, ToolChoice, ToolResultBlock
+from core import (
+    Block,
+    Message,
+    OtherBlock,
+    OtherTool,
+    Request,
+    RequestError,
+    TextBlock,
+    Tool,
+    ToolChoice,
+    ToolResultBlock,
+)
 from core import ToolUseBlock as Use
 from core.request import Role
 from plugins.anthropic.rules import check, check_pairing
 
+SERVERS = OtherBlock("server_tool_use", {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}})
 HI = Message("user", (TextBlock("hi"),))
 REQUEST = Request("message", model="m", max_tokens=1, messages=(HI,))
 
@@ -41,6 +53,7 @@ def fault(**fields: Any) -> str:
         ({"messages": ()}, "messages: at least one message is required"),
         ({"stop_sequences": ("END", " \n")}, "stop_sequences: each stop sequence must contain non-whitespace"),
         ({"tools": (Tool("f", {}), OtherTool("x", "f", {}))}, "tools: Tool names must be unique."),
+        ({"tools": (Tool("", {}),)}, "tools.0.custom.name: String should have at least 1 character"),
         ({"tool_choice": ToolChoice("tool", "x")}, "tool_choice: Tool 'x' not found in provided tools"),
     ],
 )
@@ -92,6 +105,15 @@ def test_what_is_allowed(fields: dict[str, Any]) -> None:
             [said("assistant", use("a")), said("user", TextBlock("x"), result("a"))], id="text before results"
         ),
         pytest.param([HI, said("assistant", TextBlock("prefill"))], id="no calls"),
+        pytest.param([said("assistant", SERVERS), HI], id="a call that its own server answers"),
+        pytest.param([said("assistant", SERVERS), said("user", result("s"))], id="such a call with a result"),
+        pytest.param(
+            [said("assistant", SERVERS, use("a")), said("user", result("s"), result("a"))], id="both kinds in one turn"
+        ),
+        pytest.param(
+            [said("assistant", SERVERS), HI, said("assistant", use("s")), said("user", result("s"))],
+            id="an id of both kinds",
+        ),
     ],
 )
 def test_pairs(messages: list[Message]) -> None:

@@ -28,6 +28,8 @@ def document(source: Any, **beside: Any) -> Any:
         ({"type": "base64", "media_type": "image/png", "data": "AAAA"}, ImageBlock("image/png", "AAAA")),
         ({"type": "url", "url": "https://x/y.png"}, ImageBlock(url="https://x/y.png")),
         ({"type": "file", "file_id": "file_1"}, ImageBlock(file_id="file_1")),
+        ({"type": "base64", "media_type": "image/jpg", "data": "AAAA"}, ImageBlock("image/jpeg", "AAAA")),
+        ({"type": "base64", "media_type": "image/future", "data": "AAAA"}, ImageBlock("image/future", "AAAA")),
         ({"type": "base64", "data": "data:image/png;base64,AAAA"}, ImageBlock("image/png", "AAAA")),
         (
             {"type": "base64", "media_type": "image/gif", "data": "data:image/png;base64,AAAA"},

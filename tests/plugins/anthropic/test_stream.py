@@ -11,20 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import Delta, GatewayError, Stop, Text, Thinking, ThinkingConfig, ToolUse, Usage
+from core import Delta, GatewayError, State, Stop, Text, TextBlock, Thinking, ThinkingConfig, ToolChoice, ToolUse, Usage
 from core.deltas import StopReason
 from plugins.anthropic.message import MessageAnswer
-from plugins.anthropic.signature import sign
 from plugins.anthropic.stream import StreamAnswer
-from tests.plugins.anthropic.folding import HTTP, REQUEST, Folder, events, fold
+from tests.plugins.anthropic.folding import HTTP, REQUEST, SEAL, Folder, events, fold
 
 OMITTED = attrs.evolve(REQUEST, thinking=ThinkingConfig("adaptive", display="omitted"))
 END = Stop("end_turn")
 CALL = ToolUse(0, id="a", name="f")
 
 
-def new() -> StreamAnswer:
-    return StreamAnswer(HTTP, REQUEST)
+def new(**request: Any) -> StreamAnswer:
+    return StreamAnswer(HTTP, attrs.evolve(REQUEST, **request), seal=SEAL)
 
 
 def types(data: bytes) -> list[str]:
@@ -48,7 +47,7 @@ def test_a_plain_stream_event_by_event() -> None:
             "model": "the-model",
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": {"input_tokens": 0, "output_tokens": 0},
+            "usage": {"input_tokens": 11, "output_tokens": 0},
         },
     }
     assert rest == [
@@ -86,8 +85,46 @@ def test_a_usage_known_early_is_in_the_start() -> None:
     assert start["message"]["usage"] == {"input_tokens": 7, "output_tokens": 0}
 
 
+def test_until_it_is_known_the_prompt_is_estimated() -> None:
+    answer = new(system=(TextBlock("x" * 400),))
+    (start, *_) = events(answer.feed([Text("x")]))
+    assert 100 <= start["message"]["usage"]["input_tokens"] <= 110
+    answer.feed([Usage(7, 5), END])
+    assert events(answer.finish())[-2]["usage"] == {"input_tokens": 7, "output_tokens": 5}
+
+
+def test_a_state_before_a_call_has_an_empty_block_of_its_own() -> None:
+    state = State({"details": [1]}, {"a": {"extra": "x"}})
+    start, block, signature, stop, call, *_ = stream(state, CALL, Stop("tool_use"))
+    assert start["type"] == "message_start"
+    assert block["content_block"] == {"type": "thinking", "thinking": "", "signature": ""}
+    assert signature["delta"] == {"type": "signature_delta", "signature": SEAL.close("", state)}
+    assert (stop["type"], call["content_block"]["type"]) == ("content_block_stop", "tool_use")
+
+
+def test_a_state_alone_is_not_yet_sent() -> None:
+    answer = new()
+    assert answer.feed([State({"a": 1})]) == b""
+    assert fold(answer.feed([END]) + answer.finish())["content"][0]["type"] == "thinking"
+
+
+def test_a_second_call_is_kept_back_from_who_wants_one() -> None:
+    answer = new(tool_choice=ToolChoice(parallel=False))
+    calls: list[Delta] = [
+        CALL,
+        ToolUse(0, "{}"),
+        ToolUse(1, "", "b", "g"),
+        ToolUse(1, '{"x":1}'),
+        Text("so"),
+        Stop("tool_use"),
+    ]
+    message = fold(answer.feed(calls) + answer.finish())
+    assert [block["type"] for block in message["content"]] == ["tool_use", "text"]
+    assert message["stop_reason"] == "tool_use"
+
+
 def test_cache_counts_in_both_places() -> None:
-    answer = StreamAnswer(HTTP, REQUEST, cache_usage=True)
+    answer = StreamAnswer(HTTP, REQUEST, seal=SEAL, cache_usage=True)
     first, *_, delta, _ = events(answer.feed([Usage(10, 2, 3, 4), Text("x"), END]) + answer.finish())
     counts = {"input_tokens": 3, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 3}
     assert first["message"]["usage"] == counts | {"output_tokens": 0}
@@ -106,16 +143,20 @@ def test_thinking_closes_with_its_signature() -> None:
         "signature_delta",
     ]
     assert found[1]["content_block"] == {"type": "thinking", "thinking": "", "signature": ""}
-    assert found[4]["delta"]["signature"] == sign("ab")
+    assert found[4]["delta"]["signature"] == SEAL.close("ab")
     assert found[5] == {"type": "content_block_stop", "index": 0}
     assert found[6]["index"] == 1
 
 
 def test_omitted_thinking_is_a_block_that_says_nothing() -> None:
-    answer = StreamAnswer(HTTP, OMITTED)
+    answer = StreamAnswer(HTTP, OMITTED, seal=SEAL)
     data = answer.feed([Thinking("secret"), Thinking(" plan"), Text("x"), END]) + answer.finish()
     assert b"secret" not in data
-    assert fold(data)["content"][0] == {"type": "thinking", "thinking": "", "signature": sign("secret plan")}
+    assert fold(data)["content"][0] == {
+        "type": "thinking",
+        "thinking": "",
+        "signature": SEAL.close("secret plan", keep_text=True),
+    }
 
 
 def test_a_call_starts_at_once_and_its_arguments_follow() -> None:
@@ -233,6 +274,7 @@ def calls(draw: st.DrawFn) -> list[Delta]:
 groups = st.one_of(
     st.text(min_size=1).map(lambda text: [Text(text)]),
     st.text(min_size=1).map(lambda text: [Thinking(text)]),
+    st.builds(State, st.dictionaries(st.text(), st.lists(st.text()))).map(lambda state: [state]),
     st.builds(Usage, *[st.integers(0, 99)] * 4).map(lambda usage: [usage]),
     calls(),
 )
@@ -247,15 +289,15 @@ def cut(deltas: Sequence[Delta], places: set[int]) -> list[Sequence[Delta]]:
 
 
 @settings(derandomize=True, deadline=None)
-@given(answers, stops, st.sets(st.integers(0, 20)), st.booleans(), st.booleans())
+@given(answers, stops, st.sets(st.integers(0, 20)), st.booleans(), st.booleans(), st.booleans())
 def test_the_folded_stream_is_the_message(
-    deltas: list[Delta], stop: Stop, places: set[int], omit: bool, cache_usage: bool
+    deltas: list[Delta], stop: Stop, places: set[int], omit: bool, one_call: bool, cache_usage: bool
 ) -> None:
-    request = OMITTED if omit else REQUEST
-    whole = MessageAnswer(HTTP, request, cache_usage=cache_usage)
+    request = attrs.evolve(OMITTED if omit else REQUEST, tool_choice=ToolChoice(parallel=not one_call))
+    whole = MessageAnswer(HTTP, request, seal=SEAL, cache_usage=cache_usage)
     whole.feed([*deltas, stop])
     message = orjson.loads(whole.finish())
-    answer = StreamAnswer(HTTP, request, cache_usage=cache_usage)
+    answer = StreamAnswer(HTTP, request, seal=SEAL, cache_usage=cache_usage)
     data = b"".join(answer.feed(part) for part in cut([*deltas, stop], places)) + answer.finish()
     folded = fold(data)
     assert folded.pop("id") != message.pop("id")

@@ -24,10 +24,16 @@ def test_all_that_a_tool_may_say() -> None:
     assert tool_hook(new_converter())(value, None) == Tool("f", {}, "d", strict=True, defer_loading=True)
 
 
-@pytest.mark.parametrize("name", ["", "bash"])
+@pytest.mark.parametrize("name", ["", "web_search"])
 def test_a_tool_known_by_its_type_is_kept_whole(name: str) -> None:
-    value = {"type": "bash_20250124", **({"name": name} if name else {}), "x": 1}
-    assert tool_hook(new_converter())(value, None) == OtherTool("bash_20250124", name, value)
+    value = {"type": "web_search_20260318", **({"name": name} if name else {}), "x": 1}
+    assert tool_hook(new_converter())(value, None) == OtherTool("web_search_20260318", name, value)
+
+
+def test_one_that_the_client_runs_gets_its_schema() -> None:
+    tool = tool_hook(new_converter())({"type": "bash_20250124", "name": "bash", "defer_loading": True}, None)
+    assert isinstance(tool, Tool)
+    assert (tool.name, tool.defer_loading, tool.input_schema["type"]) == ("bash", True, "object")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +44,7 @@ def test_a_tool_known_by_its_type_is_kept_whole(name: str) -> None:
         ({"input_schema": {}}, "custom.name: Field required"),
         ({"name": "f", "input_schema": []}, "custom.input_schema: Input should be an object"),
         ({"type": 1}, "type: Input should be a valid string"),
+        ({"type": "bash_20250124", "name": 1}, "bash_20250124.name: Input should be a valid string"),
     ],
 )
 def test_faulty_tools(value: Any, fault: str) -> None:

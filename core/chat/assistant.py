@@ -1,0 +1,126 @@
+"""The model's own turns of the past: text, calls, reasoning, and what its engine wants back with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any, Final
+
+import attrs
+
+from core.chat.dialect import Dialect
+from core.chat.names import alias
+from core.chat.parts import all_text, joined, json_text, parts_of
+from core.chat.tool_ids import ToolIds
+from core.deltas import State
+from core.errors import RequestError
+from core.request import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    OtherBlock,
+    SearchResultBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+
+_NO_FIELDS: Final = ("", "parts", "think_tags")
+
+
+def assistant_message(blocks: Iterable[tuple[Block, str]], dialect: Dialect, ids: ToolIds) -> dict[str, Any] | None:
+    """The message of one turn's blocks, each with its path; None for a turn without text and calls.
+
+    Raises RequestError, with the path of the block, for what cannot be said in an assistant's turn.
+    """
+    turn = _Turn()
+    for block, path in blocks:
+        turn.add(block, path, dialect)
+    if not (turn.calls or any(kind == "text" for kind, _ in turn.said)):
+        return None
+    message: dict[str, Any] = {"role": "assistant", "content": turn.content(dialect)}
+    field = dialect.reasoning_history
+    if field not in _NO_FIELDS and (turn.thinking or (turn.calls and dialect.reasoning_required)):
+        message[field] = turn.thinking
+    message.update(turn.kept(dialect))
+    if turn.calls:
+        message["tool_calls"] = [turn.call(block, path, dialect, ids) for block, path in turn.calls]
+    return message
+
+
+def own_text(block: Block) -> str:
+    """The text of a block without a class of its own, where it has one (a summary of the talk so far, say), or ""."""
+    if not isinstance(block, OtherBlock):
+        return ""
+    texts = (block.raw.get("text"), block.raw.get("content"))
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
+@attrs.define
+class _Turn:
+    """What a turn says: (kind, text) in order, its calls, and its states."""
+
+    said: list[tuple[str, str]] = attrs.field(factory=list)
+    calls: list[tuple[ToolUseBlock, str]] = attrs.field(factory=list)
+    states: list[State] = attrs.field(factory=list)
+
+    @property
+    def thinking(self) -> str:
+        return "".join(text for kind, text in self.said if kind == "thinking")
+
+    def add(self, block: Block, path: str, dialect: Dialect) -> None:
+        match block:
+            case TextBlock():
+                self._say("text", block.text)
+            case ThinkingBlock():
+                self._say("thinking", block.thinking)
+                self.states += [block.state] if block.state else []
+            case ToolUseBlock():
+                self.calls.append((block, path))
+            case DocumentBlock() | SearchResultBlock() | ImageBlock():
+                parts = parts_of(block, path, dialect)
+                if not all_text(parts):
+                    raise RequestError(f"{path}: this kind of block cannot be sent to this model in an assistant turn")
+                self._say("text", joined(parts, "\n\n"))
+            case _:
+                self._say("text", own_text(block))
+
+    def content(self, dialect: Dialect) -> Any:
+        text = "".join(text for kind, text in self.said if kind == "text")
+        thinking = self.thinking
+        if thinking and dialect.reasoning_history == "think_tags":
+            return f"<think>\n{thinking}\n</think>\n\n{text}"
+        if thinking and dialect.reasoning_history == "parts":
+            return self._content_parts()
+        return text or None
+
+    def kept(self, dialect: Dialect) -> dict[str, Any]:
+        """The fields of the message that the engine gave to be kept: lists joined, of other values the last one."""
+        out: dict[str, Any] = {}
+        for state in self.states:
+            for field, value in state.message.items():
+                if field in dialect.keep:
+                    before = out.get(field)
+                    both = isinstance(before, list) and isinstance(value, list)
+                    out[field] = [*before, *value] if both else value  # type: ignore[misc]
+        return out
+
+    def call(self, block: ToolUseBlock, path: str, dialect: Dialect, ids: ToolIds) -> dict[str, Any]:
+        name = alias(block.name, dialect.tool_name_limit)
+        function = {"name": name, "arguments": json_text(block.input, f"{path}.input")}
+        call: dict[str, Any] = {"id": ids.sent(block.id), "type": "function", "function": function}
+        for state in self.states:
+            fields = state.calls.get(block.id, {})
+            call.update((field, value) for field, value in fields.items() if field in dialect.keep_in_calls)
+        return call
+
+    def _say(self, kind: str, text: str) -> None:
+        if text:
+            self.said.append((kind, text))
+
+    def _content_parts(self) -> list[dict[str, Any]]:
+        out: list[dict[str, Any]] = []
+        for kind, run in groupby(self.said, key=lambda item: item[0]):
+            part = {"type": "text", "text": "".join(text for _, text in run)}
+            out.append({"type": "thinking", "thinking": [part]} if kind == "thinking" else part)
+        return out

@@ -1,0 +1,51 @@
+"""What an engine or a model sets limits to: tokens, stop sequences, and the fields a body may have."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from core.chat.dialect import Dialect
+from core.errors import RequestError
+from core.request import Candidate, Request
+
+_ALWAYS: Final = ("model", "messages")
+_MEANING: Final = {
+    "tools": "tools: this model's server takes no tools",
+    "stop": "stop_sequences: this model's server takes no stop sequences",
+    "continue_final_message": "messages: this model's server does not continue an assistant message",
+}
+"""Fields without which a request would be another one, and what the client is told."""
+
+
+def token_limit(request: Request, candidate: Candidate) -> int | None:
+    """The token limit to send: what the client asked for, clamped to what the model may give; None for none."""
+    if request.max_tokens is None:
+        return None
+    # 0 means "only read the prompt": engines refuse it, so one token is asked for (and thrown away by the answer).
+    asked = max(1, request.max_tokens)
+    cap = candidate.max_output_tokens
+    return asked if cap is None else min(asked, cap)
+
+
+def stop_list(request: Request, dialect: Dialect) -> list[str]:
+    """The stop sequences as the engine takes them. Raises RequestError for more than it does."""
+    stops = list(request.stop_sequences)
+    if dialect.max_stops is not None and len(stops) > dialect.max_stops:
+        raise RequestError(
+            f"stop_sequences: this model's server takes at most {dialect.max_stops}, the request has {len(stops)}"
+        )
+    return stops
+
+
+def only_allowed(body: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
+    """The body without the fields that a strict engine does not take.
+
+    Raises RequestError, which names the client's field, where the rest would be another request.
+    """
+    out = {}
+    for field, value in body.items():
+        if field in _ALWAYS or dialect.takes(field):
+            out[field] = value
+        elif field in _MEANING:
+            raise RequestError(f"{_MEANING[field]}; send the request without")
+    return out

@@ -1,0 +1,68 @@
+"""Text Generation Inference (read, not run: db931fc, 2026-01; not developed any more).
+
+finish_reason `stop_sequence` says that a stop string matched, but not which one. Reasoning stays in the text. Calls are
+numbered anew in each answer, so they get ids of their own. A model's name other than `tgi` is taken for a LoRA adapter:
+without `model` in [models] the name is `tgi`. Of a turn with text and calls only the text would be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+
+from core import Delta, Request, Route, hookimpl
+from core.chat import Call, Chunk, Content, Dialect, StopKind, UpstreamClient, the_choice, the_delta
+
+DIALECT: Final = Dialect(
+    count="chat_tokenize",
+    parallel_tool_calls=False,
+)
+
+
+@attrs.frozen(eq=False)
+class TGICall(Call):
+    """Names the one model there is, and keeps the calls of a turn that has text, too."""
+
+    def body(self) -> dict[str, Any]:
+        """The body."""
+        body = super().body()
+        if self.route.model == self.request.model:
+            body["model"] = "tgi"
+        for message in body["messages"]:
+            if message.get("tool_calls"):
+                message["content"] = None
+        return body
+
+
+class TGIContent(Content):
+    """Takes the engine's ids away, which are "0", "1" … in every answer, so that each call gets one of its own."""
+
+    def feed(self, chunk: Chunk) -> Sequence[Delta]:
+        """The deltas of one chunk."""
+        calls = the_delta(the_choice(chunk)).get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict):
+                call.pop("id", None)
+        return super().feed(chunk)
+
+
+@attrs.frozen(eq=False)
+class TGI:
+    """Text Generation Inference: of the matched stop it tells the kind; no reasoning field."""
+
+    @hookimpl
+    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> TGICall:
+        """The call, in this dialect."""
+        return TGICall(request, route, client, DIALECT)
+
+    @hookimpl
+    def translate_stop(self, request: Request) -> StopKind:
+        """How this engine says why it stopped."""
+        return StopKind(request.stop_sequences)
+
+    @hookimpl
+    def translate_content(self) -> Content:
+        """Where this engine puts its reasoning."""
+        return TGIContent()

@@ -1,0 +1,1 @@
+"""Real clients in front of a real gateway: the official SDKs, and Claude Code itself."""

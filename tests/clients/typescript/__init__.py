@@ -1,0 +1,1 @@
+"""The official TypeScript SDK on node: `client.mjs` plays every scene once, the tests read its report."""

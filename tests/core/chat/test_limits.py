@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.chat.dialect import Dialect
+from core.chat.limits import only_allowed, stop_list, token_limit
+from core.errors import RequestError
+from core.request import Candidate, Request
+
+
+@pytest.mark.parametrize(
+    ("asked", "cap", "sent"),
+    [
+        (None, None, None),
+        (None, 100, None),
+        (0, None, 1),
+        (0, 100, 1),
+        (128_000, None, 128_000),
+        (128_000, 8192, 8192),
+        (100, 8192, 100),
+    ],
+)
+def test_the_token_limit(asked: int | None, cap: int | None, sent: int | None) -> None:
+    assert token_limit(Request("message", max_tokens=asked), Candidate("up", "m", max_output_tokens=cap)) == sent
+
+
+@pytest.mark.parametrize(
+    ("dialect", "stops"),
+    [(Dialect(), ()), (Dialect(), ("1", "2", "3", "4")), (Dialect(max_stops=None), tuple("123456"))],
+)
+def test_stops(dialect: Dialect, stops: tuple[str, ...]) -> None:
+    assert stop_list(Request("message", stop_sequences=stops), dialect) == list(stops)
+
+
+def test_more_stops_than_the_server_takes_are_refused() -> None:
+    with pytest.raises(RequestError) as caught:
+        stop_list(Request("message", stop_sequences=tuple("12345")), Dialect())
+    assert caught.value.message == "stop_sequences: this model's server takes at most 4, the request has 5"
+
+
+def test_any_field_goes_where_none_does_harm() -> None:
+    body = {"model": "m", "messages": [], "tools": [], "stop": [], "x": 1}
+    assert only_allowed(body, Dialect()) == body
+
+
+def test_only_the_allowed_fields_go_to_a_strict_engine() -> None:
+    body = {"model": "m", "messages": [], "temperature": 1, "stream": True, "stream_options": {}, "seed": 1}
+    found = only_allowed(body, Dialect(allowed_fields=("seed", "stream")))
+    assert found == {"model": "m", "messages": [], "stream": True, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("tools", "tools: this model's server takes no tools; send the request without"),
+        ("stop", "stop_sequences: this model's server takes no stop sequences; send the request without"),
+        (
+            "continue_final_message",
+            "messages: this model's server does not continue an assistant message; send the request without",
+        ),
+    ],
+)
+def test_what_changes_the_meaning_is_refused_by_name(field: str, message: str) -> None:
+    body: dict[str, Any] = {"model": "m", "messages": [], field: [1]}
+    with pytest.raises(RequestError) as caught:
+        only_allowed(body, Dialect(allowed_fields=("stream",)))
+    assert caught.value.message == message

@@ -1,0 +1,1 @@
+"""docs/mapping.md on the wire: each row of it has one test here."""
