@@ -91,7 +91,7 @@ class Gateway:
 
     async def _answer(self, pipeline: Pipeline, http: HTTPRequest, request: Request, out: _Out) -> None:
         if request.task == "models":
-            await out.finish(pipeline.list_models(http))
+            await out.finish(await pipeline.list_models(http))
             return
         route = pipeline.route(http, request)
         if route is None or not route.candidates:

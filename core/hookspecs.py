@@ -8,7 +8,7 @@ listed later in pipelines.toml is asked first, and a wrapper (`hookimpl(wrapper=
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -112,8 +112,11 @@ class Hooks:
     # --- beside the six ---
 
     @hookspec
-    def list_models(self, http: HTTPRequest) -> Iterable[Model] | None:
-        """The models a client may name; all plugins' answers are joined."""
+    def list_models(
+        self, http: HTTPRequest, clients: Mapping[str, UpstreamClient]
+    ) -> Iterable[Model] | Awaitable[Iterable[Model]] | None:
+        """The models a client may name; all plugins' answers are joined. `clients` are the backends' own, by name: what
+        is asked of them is awaited. None are given where nobody can wait: then only what is known is told."""
 
     @hookspec
     def check(self, config: Config) -> None:

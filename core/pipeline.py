@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -71,9 +71,16 @@ class Pipeline:
             raise NoAnswerError(f"serialize of pipeline {self.name!r} answered None")
         return found  # type: ignore[no-any-return]
 
-    def list_models(self, http: HTTPRequest) -> list[Model]:
-        """All plugins' models, in the order of the plugins."""
-        answers = self._call("list_models", http=http)
+    async def list_models(self, http: HTTPRequest) -> list[Model]:
+        """All plugins' models, in the order of the plugins, those that backends list included."""
+        clients = {name: back.client for name, back in self.backs.items()}
+        answers = self._call("list_models", http=http, clients=clients)
+        found = [await answer if isinstance(answer, Awaitable) else answer for answer in reversed(answers)]
+        return [model for models in found for model in models]
+
+    def known_models(self, http: HTTPRequest) -> list[Model]:
+        """The models that plugins know of without asking a backend."""
+        answers = self._call("list_models", http=http, clients={})
         return [model for models in reversed(answers) for model in models]
 
     def _call(self, hook: str, **arguments: Any) -> Any:

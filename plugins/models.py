@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any, Final
 
+import anyio
 import attrs
+import structlog
 
-from core import Candidate, Config, Model, Request, RequestError, Route, hookimpl, whole_table
+from core import Candidate, Config, Model, Request, RequestError, Route, UpstreamError, hookimpl, whole_table
+from core.chat import UpstreamClient, served_models
+
+_positive = attrs.validators.ge(1)
+
+LIST_TIME: Final = 2.0
+"""Seconds that a backend has to list its models: Claude Code gives the whole answer three."""
 
 
 @attrs.frozen
 class Entry:
-    """Where requests for one name go: a backend, and the model's name there ("": the one the client sent)."""
+    """Where requests for one name go: a backend, and the model's name there ("": the one the client sent).
+
+    `max_output_tokens` and `context` are the model's limits in tokens, to which `max_tokens` is clamped; `extra_body`
+    is merged into the body for this model. With `list` a glob also lists what the backend itself says it serves.
+    """
 
     backend: str
     model: str = ""
     display_name: str = ""
+    max_output_tokens: int | None = attrs.field(default=None, validator=attrs.validators.optional(_positive))
+    context: int | None = attrs.field(default=None, validator=attrs.validators.optional(_positive))
+    extra_body: Mapping[str, Any] = attrs.field(factory=dict)
+    list: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -47,17 +64,46 @@ class Models:
         entry = self._entry(request.model)
         if entry is None:
             raise RequestError(f"model: {request.model}", kind="not_found")
-        return Route((Candidate(entry.backend, entry.model or request.model),))
+        model = entry.model or request.model
+        return Route((Candidate(entry.backend, model, entry.max_output_tokens, entry.context, entry.extra_body),))
 
     @hookimpl
-    def list_models(self) -> list[Model]:
-        """The exact names, in the order of the table."""
-        return [Model(name, entry.display_name) for name, entry in self.routes.items() if not _is_glob(name)]
+    def list_models(self, clients: Mapping[str, UpstreamClient]) -> list[Model] | Awaitable[list[Model]]:
+        """The exact names in the order of the table, then what backends list where a glob says so."""
+        named = {name: _model(name, entry) for name, entry in self.routes.items() if not _is_glob(name)}
+        asks = any(self.routes[glob].list for glob in self._globs)
+        return self._with_listed(named, clients) if asks and clients else list(named.values())
+
+    async def _with_listed(self, found: dict[str, Model], clients: Mapping[str, UpstreamClient]) -> list[Model]:
+        for glob in self._globs:
+            entry = self.routes[glob]
+            if entry.list and entry.backend in clients:
+                for model in await _served(clients[entry.backend]):
+                    if self._entry(model.id) is entry:
+                        found.setdefault(model.id, _model(model.id, entry, model))
+        return list(found.values())
 
     def _entry(self, name: str) -> Entry | None:
         if name in self.routes:
             return self.routes[name]
         return next((self.routes[glob] for glob in self._globs if fnmatchcase(name, glob)), None)
+
+
+def _model(name: str, entry: Entry, served: Model | None = None) -> Model:
+    context = entry.context or (served.context if served else None)
+    created = served.created if served else 0
+    return Model(name, entry.display_name or name, created, context, entry.max_output_tokens)
+
+
+async def _served(client: UpstreamClient) -> list[Model]:
+    """What a backend lists, by its names; [] when it does not answer in time, which the log tells."""
+    try:
+        with anyio.fail_after(LIST_TIME):
+            data = await served_models(client)
+    except (UpstreamError, TimeoutError) as error:
+        structlog.get_logger().warning("backend lists no models", backend=client.backend.name, why=str(error))
+        return []
+    return data
 
 
 def _is_glob(name: str) -> bool:

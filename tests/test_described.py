@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from core.testing import Assembly, Mode, Reply, assert_split_invariant
+from core.testing import Assembly, Mode, Reply, assert_split_invariant, replay
 
 WIRE = Path(__file__).parent / "wire"
 ENGINES = (
@@ -176,6 +176,47 @@ def test_what_fails(name: str, assemblies: dict[str, Assembly]) -> None:
         assert wanted.words in reply.error["message"], mode
         assert reply.status in ({200, wanted.status} if mode.client else {wanted.status}), mode
         assert reply.message.get("stop_reason") is None, mode
+
+
+SIGNED = {"google": {"thought_signature": "c2lnbmVk"}}
+DETAIL = {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0, "text": "Two and two."}
+BACK: dict[str, tuple[str, Any]] = {
+    "deepseek/thinking_tools_stream.sse": ("reasoning_content", "I need the weather."),
+    "gemini/signature.json": ("extra_content", [SIGNED, None]),
+    "gemini/signature_stream.sse": ("extra_content", [SIGNED, None]),
+    "groq/reasoning.json": ("reasoning", None),
+    "lmdeploy/thinking.json": ("reasoning_content", "Two and two."),
+    "mistral/parts.json": (
+        "content",
+        [
+            {"type": "thinking", "thinking": [{"type": "text", "text": "Two and two."}]},
+            {"type": "text", "text": "It is 4."},
+        ],
+    ),
+    "ollama/thinking.json": ("reasoning", "Two and two."),
+    "openrouter/details.json": ("reasoning_details", [{**DETAIL, "signature": "c2lnbmVk"}]),
+    "openrouter/details_stream.sse": ("reasoning_details", [{**DETAIL, "signature": "c2lnbmVk"}]),
+    "sglang/stop.json": ("reasoning_content", "Two and two."),
+    "tensorrt_llm/stop.json": ("reasoning_content", "Two and two."),
+    "transformers_serve/described.json": ("reasoning_content", None),
+}
+
+
+@pytest.mark.parametrize("name", BACK)
+def test_what_comes_back_to_the_engine_with_the_turn(name: str) -> None:
+    plugin, data = name.partition("/")[0], (WIRE / name).read_bytes()
+    answer = replay([plugin], [data]).message["content"]
+    results = [
+        {"type": "tool_result", "tool_use_id": block["id"], "content": "ok"}
+        for block in answer
+        if block["type"] == "tool_use"
+    ]
+    turns = [("user", "Hi"), ("assistant", answer), ("user", results or "Go on.")]
+    messages = [{"role": role, "content": content} for role, content in turns]
+    turn = replay([plugin], [data], request={"messages": messages}).sent["messages"][1]
+    field, wanted = BACK[name]
+    calls = turn.get("tool_calls") if field == "extra_content" else None
+    assert ([call.get(field) for call in calls] if calls else turn.get(field)) == wanted
 
 
 def joined(message: Any, kind: str) -> str:

@@ -8,6 +8,7 @@ import inspect
 import re
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import attrs
 import pytest
 
 from core import chat, testing
-from core.loader.checks import check_class, hook_names
+from core.loader.checks import check_class, hook_names, implementations_of
 from core.testing import strategies
 
 ROOT = Path(__file__).parents[1]
@@ -96,6 +97,17 @@ def test_the_plugin_page_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch
         test()
     reply = testing.replay(["vllm", space["Cool"]], [testing.UpstreamAnswer().json()], request={"temperature": 1})
     assert reply.sent["temperature"] == 0.0
+
+
+def test_the_table_of_backends_is_complete() -> None:
+    text = (ROOT / "docs" / "configuration.md").read_text().partition("## Built-in backends")[2]
+    named = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    assert sorted(named) == sorted(
+        entry.name
+        for entry in entry_points(group="hookline.plugins")
+        if entry.value.startswith("plugins.")
+        and any(each.hook == "call_upstream" and not each.wrapper for each in implementations_of(entry.load()))
+    )
 
 
 def test_the_example_imports_the_public_api_alone() -> None:

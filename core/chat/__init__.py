@@ -8,6 +8,7 @@ from core.chat.content import Content
 from core.chat.dialect import Dialect
 from core.chat.known import LLAMA_CPP
 from core.chat.lenient import LenientCall
+from core.chat.listing import served_models
 from core.chat.reasoning import Reasoning, ReasoningField
 from core.chat.stops import FinishReason, StopField, StopKind, VerboseStop
 
@@ -29,6 +30,7 @@ __all__ = [
     "chat_body",
     "merge",
     "one_chunk",
+    "served_models",
     "the_choice",
     "the_delta",
 ]

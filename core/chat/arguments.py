@@ -120,7 +120,8 @@ def as_text(value: Any) -> str:
     except orjson.JSONEncodeError:
         pass
     try:
-        return json.dumps(value)
+        # Surrogate halves stay characters: they are put together, or replaced, where the text is joined.
+        return json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return ""
 

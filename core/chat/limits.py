@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 from core.chat.dialect import Dialect
 from core.errors import RequestError
+from core.estimate import estimate_input_tokens
 from core.request import Candidate, Request
+
+PROMPT_MARGIN: Final = 1.25
+"""How much longer than its estimate a prompt may be: code and JSON have shorter tokens than prose."""
 
 _ALWAYS: Final = ("model", "messages")
 _MEANING: Final = {
@@ -18,13 +23,21 @@ _MEANING: Final = {
 
 
 def token_limit(request: Request, candidate: Candidate) -> int | None:
-    """The token limit to send: what the client asked for, clamped to what the model may give; None for none."""
+    """The token limit to send: what the client asked for, clamped to what the model may give; None for none.
+
+    Where the model's window is known, the limit also leaves room for the prompt, by a generous estimate: agents ask
+    for more than small windows hold, and engines refuse that. A prompt that fills the window is the engine's to refuse.
+    """
     if request.max_tokens is None:
         return None
     # 0 means "only read the prompt": engines refuse it, so one token is asked for (and thrown away by the answer).
     asked = max(1, request.max_tokens)
-    cap = candidate.max_output_tokens
-    return asked if cap is None else min(asked, cap)
+    if candidate.max_output_tokens is not None:
+        asked = min(asked, candidate.max_output_tokens)
+    if candidate.context is not None:
+        room = candidate.context - math.ceil(estimate_input_tokens(request) * PROMPT_MARGIN)
+        asked = min(asked, room if room > 0 else candidate.context)
+    return asked
 
 
 def stop_list(request: Request, dialect: Dialect) -> list[str]:

@@ -20,7 +20,8 @@ _SAID: Final[tuple[str, ...]] = (
     ),
     (
         rf"maximum context length (?:is|of) {_N.format('window')} tokens?.*?"
-        rf"requested (?:a total of )?{_N.format('total')} tokens(?: \(|: ){_N.format('prompt')}[^\d]+?{_N.format('output')}"
+        rf"requested (?:a total of )?{_N.format('total')} tokens(?: \(|: )"
+        rf"{_N.format('prompt')}[^\d]+?{_N.format('output')}"
     ),
     (
         rf"maximum context length (?:is|of) {_N.format('window')} tokens?.*?"

@@ -27,7 +27,7 @@ def routes_of(config: Config, pipeline: Pipeline) -> dict[str, tuple[Candidate, 
     A name in [models] that is a glob is among them, as it is written.
     """
     http = HTTPRequest("GET", "/models", mount=pipeline.paths[0])
-    names = [model.id for model in pipeline.list_models(http)]
+    names = [model.id for model in pipeline.known_models(http)]
     found = {name: _candidates(pipeline, http, name) for name in [*names, *config.options.get("models", {})]}
     return {name: candidates for name, candidates in found.items() if candidates}
 

@@ -22,7 +22,7 @@ def usage_value(usage: Usage, *, cache_usage: bool) -> dict[str, int]:
 
 @attrs.define(eq=False)
 class UsageCount:
-    """Sees all deltas of an answer. A count of 0 is taken for one that the engine did not tell: no prompt is empty."""
+    """Sees all deltas of an answer. A usage that is all zeros tells nothing: no prompt is empty."""
 
     request: Request
     cache_usage: bool = False
@@ -40,16 +40,14 @@ class UsageCount:
             self._written.add(delta.arguments)
 
     def begun(self) -> dict[str, int]:
-        """`usage` of a message that begins: nothing is written yet."""
-        return usage_value(attrs.evolve(self._whole_prompt(), output_tokens=0), cache_usage=self.cache_usage)
+        """`usage` of a message that begins: nothing is written yet, and the prompt may not be counted yet."""
+        prompt = self._told if self._told.input_tokens else self._estimate()
+        return usage_value(attrs.evolve(prompt, output_tokens=0), cache_usage=self.cache_usage)
 
     def final(self) -> dict[str, int]:
         """`usage` of the finished message."""
-        usage = self._whole_prompt()
-        usage = usage if usage.output_tokens else attrs.evolve(usage, output_tokens=self._written.tokens)
-        return usage_value(usage, cache_usage=self.cache_usage)
+        told = self._told.input_tokens or self._told.output_tokens
+        return usage_value(self._told if told else self._estimate(), cache_usage=self.cache_usage)
 
-    def _whole_prompt(self) -> Usage:
-        if self._told.input_tokens:
-            return self._told
-        return attrs.evolve(self._told, input_tokens=estimate_input_tokens(self.request))
+    def _estimate(self) -> Usage:
+        return Usage(estimate_input_tokens(self.request), self._written.tokens)

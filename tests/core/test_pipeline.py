@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import pytest
 
 from core import HTTPRequest, Model, Request, Route, hookimpl
@@ -29,9 +31,24 @@ def pipeline(*plugins: object) -> Pipeline:
     return Pipeline("main", ("/v1",), made, {})
 
 
-def test_models_of_all_plugins_are_joined_in_their_order() -> None:
-    models = pipeline(Lists("a", "b"), Lists(), Lists("c")).list_models(HTTP)
-    assert [model.id for model in models] == ["a", "b", "c"]
+class Asks:
+    """Asks the backends when there are any."""
+
+    @hookimpl
+    def list_models(self, clients: Mapping[str, UpstreamClient]) -> Any:
+        async def asked() -> list[Model]:
+            return [Model(name) for name in clients]
+
+        return asked() if clients else [Model("known")]
+
+
+@pytest.mark.anyio
+async def test_models_of_all_plugins_are_joined_in_their_order() -> None:
+    made = pipeline(Lists("a", "b"), Lists(), Asks(), Lists("c"))
+    assert [model.id for model in made.known_models(HTTP)] == ["a", "b", "known", "c"]
+    back = Back("up", manager(), UpstreamClient(BackendConfig("up", ())))
+    asking = attrs.evolve(made, backs={"up": back})
+    assert [model.id for model in await asking.list_models(HTTP)] == ["a", "b", "up", "c"]
 
 
 def test_no_plugin_for_a_hook_of_the_front_is_none() -> None:

@@ -1,95 +1,163 @@
-"""The two tables of docs/mapping.md that say it backend by backend: each cell is what the wire says."""
+"""The tables of docs/mapping.md that say it backend by backend: each cell is read off the wire."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.testing import UpstreamAnswer
-from tests.mapping.wire import ASK, BACKENDS, HI, SENT_F, F, Wire
+from tests.core.chat.pdfs import pdf_of
+from tests.mapping.wire import ASK, BACKENDS, HI, F, Wire, completion
 
 PAGE = Path(__file__).parents[2] / "docs" / "mapping.md"
 NOTHING = "–"
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-TALK = [
-    HI,
-    {
-        "role": "assistant",
-        "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "A"}],
-    },
-    {"role": "user", "content": "Go"},
-]
+CALLED: dict[str, Any] = {
+    "role": "assistant",
+    "content": [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "A"},
+        {"type": "tool_use", "id": "toolu_01", "name": "f", "input": {}},
+    ],
+}
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_01", "content": "r"}
+TALK = [HI, CALLED, {"role": "user", "content": [RESULT, {"type": "text", "text": "Go"}]}]
+REPORTS: dict[str, dict[str, Any]] = {
+    "`stop_reason`": {"choice": {"stop_reason": "END"}},
+    "`matched_stop`": {"choice": {"matched_stop": "END"}},
+    "`__verbose`": {"top": {"__verbose": {"stop_type": "word", "stopping_word": "END"}}},
+    "if it was the only one": {"finish_reason": "stop_sequence"},
+}
+
+
+def shown(table: str, backend: str) -> str:
+    """The cells behind the backend's name in the table under that heading."""
+    text = PAGE.read_text().partition(f"\n### {table}\n")[2].partition("\n#")[0]
+    rows = [line for line in text.splitlines() if line.startswith(f"| `{backend}` | ")]
+    assert len(rows) == 1, f"### {table} has {len(rows)} rows for {backend}"
+    return rows[0].removeprefix(f"| `{backend}` ")
+
+
+def cells(*found: str) -> str:
+    return f"| {' | '.join(found)} |"
+
+
+def takes(wire: Wire, backend: str, **fields: Any) -> bool:
+    try:
+        wire.sent(backend, **fields)
+    except AssertionError:
+        return False
+    return True
+
+
+def fields(value: Mapping[str, Any]) -> str:
+    """Fields as they stand in a JSON object."""
+    return f"`{json.dumps(value)[1:-1]}`" if value else NOTHING
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_fields(wire: Wire, backend: str) -> None:
-    def sent(**fields: Any) -> dict[str, Any]:
-        return wire.sent(backend, tools=[F], tool_choice={"type": "auto"}, **fields)
-
-    def choice(mode: str, **fields: Any) -> str:
-        body = wire.sent(backend, tools=[F, {**F, "name": "g"}], tool_choice={"type": mode, **fields})
-        if "tools" not in body:
-            return "no tools sent"
-        alone = ", that tool alone" if len(body["tools"]) == 1 else ""
-        given = body.get("tool_choice", NOTHING)
-        return ("by name" if isinstance(given, dict) else f"`{given}`") + alone
-
-    limit = next(name for name in sent() if name.startswith("max_"))
-    silent = sent(tool_choice={"type": "auto", "disable_parallel_tool_use": True}) if False else None
-    assert silent is None
-    row(
-        "fields",
-        backend,
+    limit = next(name for name in wire.sent(backend) if name.startswith("max_"))
+    most = next((n for n in (4, 5, 16, 32) if not takes(wire, backend, stop_sequences=[f"s{i}" for i in range(n + 1)])), 0)
+    schema = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
+    form = "response_format" in wire.sent(backend, output_config=schema)
+    counting = wire.ask("/v1/messages/count_tokens", {**ASK}, backend=backend).requests
+    assert shown("Fields", backend) == cells(
         f"`{limit}`",
-        *(_yes(field in sent(**{field: 1})) for field in ("temperature", "top_k")),
-        _most_stops(wire, backend),
-        choice("any"),
-        choice("tool", name="g"),
-        choice("none"),
+        "yes" if "top_k" in wire.sent(backend, top_k=3) else NOTHING,
+        str(most or "any number"),
+        next((name for name, report in REPORTS.items() if matches(wire, backend, report)), NOTHING),
+        "`response_format`" if form else "system prompt",
+        f"`{counting[0].url.path}`" if counting else "estimated",
     )
 
 
-def _most_stops(wire: Wire, backend: str) -> str:
-    for count in (4, 5, 16, 32):
-        try:
-            wire.sent(backend, stop_sequences=[str(number) for number in range(count + 1)])
-        except AssertionError:
-            return str(count)
-    return "any"
+def matches(wire: Wire, backend: str, report: Mapping[str, Any]) -> bool:
+    body = {**ASK, "stop_sequences": ["END"]}
+    got = wire.ask("/v1/messages", body, completion(UpstreamAnswer(**report)), backend=backend)
+    return bool(got.json["stop_sequence"] == "END")
 
 
-def _yes(holds: bool) -> str:
-    return "yes" if holds else NOTHING
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_messages(wire: Wire, backend: str) -> None:
+    _, turn, _, *behind = wire.messages(*TALK, backend=backend, tools=[F])
+    reasoning = next((f"`{name}`" for name in turn if name.startswith("reasoning")), NOTHING)
+    assert shown("Messages", backend) == cells(
+        images(wire, backend),
+        pdf(wire, backend),
+        prefill(wire, backend),
+        "content parts" if isinstance(turn["content"], list) else reasoning,
+        "kept" if turn["tool_calls"][0]["id"] == "toolu_01" else "replaced",
+        "after an assistant's `OK.`" if len(behind) > 1 else "as it is",
+    )
 
 
-def row(table: str, *cells: str) -> None:
-    print("| " + " | ".join(cells) + " |")
+def images(wire: Wire, backend: str) -> str:
+    def taken(**source: str) -> bool:
+        block = {"type": "image", "source": source}
+        return takes(wire, backend, messages=[{"role": "user", "content": [block]}])
+
+    kinds = [kind for kind in ("jpeg", "png", "gif", "webp") if taken(type="base64", media_type=f"image/{kind}", data="aaaa")]
+    inline = "base64" if len(kinds) == 4 else f"base64 {', '.join(kinds)}"
+    if not kinds:
+        return "none"
+    return f"URL, {inline}" if taken(type="url", url="https://a.example/b.png") else inline
+
+
+def pdf(wire: Wire, backend: str) -> str:
+    source = {"type": "base64", "media_type": "application/pdf", "data": b64encode(pdf_of("A")).decode()}
+    (turn,) = wire.messages({"role": "user", "content": [{"type": "document", "source": source}]}, backend=backend)
+    return "its text" if turn["content"] == "A" else "`file`"
+
+
+def prefill(wire: Wire, backend: str) -> str:
+    talk = [HI, {"role": "assistant", "content": "A"}]
+    if not takes(wire, backend, messages=talk):
+        return "refused"
+    body = wire.sent(backend, messages=talk)
+    flags = [name for name in ("continue_final_message",) if name in body]
+    flags += [name for name in ("prefix",) if name in body["messages"][-1]]
+    return f"`{flags[0]}`" if flags else "as it is"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tools(wire: Wire, backend: str) -> None:
+    both = [F, {**F, "name": "g"}]
+
+    def choice(**asked: Any) -> str:
+        body = wire.sent(backend, tools=both, tool_choice=asked)
+        if "tools" not in body:
+            return "no tools sent"
+        given = body.get("tool_choice")
+        word = "by name" if isinstance(given, dict) else f"`{given}`" if given else "nothing"
+        return word if len(body["tools"]) == 2 else f"{word}, that tool alone"
+
+    one = wire.sent(backend, tools=both, tool_choice={"type": "auto", "disable_parallel_tool_use": True})
+    assert shown("Tools", backend) == cells(
+        choice(type="any"),
+        choice(type="tool", name="g"),
+        choice(type="none"),
+        "`parallel_tool_calls`" if "parallel_tool_calls" in one else "later ones cut off",
+    )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_thinking(wire: Wire, backend: str) -> None:
     plain = wire.sent(backend)
 
-    def more(**fields: Any) -> str:
-        body = wire.sent(backend, max_tokens=256, **fields)
-        return _json({name: value for name, value in body.items() if plain.get(name) != value})
+    def more(**asked: Any) -> dict[str, Any]:
+        return {name: value for name, value in wire.sent(backend, **asked).items() if plain.get(name) != value}
 
-    efforts = [wire.sent(backend, output_config={"effort": effort}) for effort in EFFORTS]
-    turn = wire.messages(*TALK, backend=backend)[1]
-    row(
-        "thinking",
-        backend,
-        " ".join(str(body.get("reasoning_effort", body.get("reasoning"))) for body in efforts),
-        more(thinking={"type": "enabled", "budget_tokens": 4096}),
-        more(thinking={"type": "adaptive"}),
-        more(thinking={"type": "disabled"}),
-        _json(turn),
+    said = [more(output_config={"effort": effort}) for effort in ("low", "medium", "high", "xhigh", "max")]
+    words = [str(each.get("reasoning", {}).get("effort") or each.get("reasoning_effort", NOTHING)) for each in said]
+    assert more(thinking={"type": "disabled"}) == more(thinking={"type": "between_tools"})
+    assert shown("Thinking", backend) == cells(
+        ", ".join(words) if set(words) != {NOTHING} else NOTHING,
+        fields(more(thinking={"type": "enabled", "budget_tokens": 4096})),
+        fields(more(thinking={"type": "adaptive"})),
+        fields(more(thinking={"type": "disabled"})),
     )
-
-
-def _json(value: Any) -> str:
-    return f"`{json.dumps(value, separators=(',', ':'))[1:-1]}`" if value else NOTHING

@@ -231,5 +231,5 @@ class _Sink:
         self.status = status
         self.headers = {name.decode().lower(): value.decode() for name, value in headers}
 
-    async def send(self, data: bytes, more: bool) -> None:  # noqa: ARG002
+    async def send(self, data: bytes, more: bool) -> None:
         self.body += data

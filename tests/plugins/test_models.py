@@ -1,8 +1,12 @@
+from collections.abc import Awaitable
 from pathlib import Path
 
+import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from core import Candidate, ConfigError, HTTPRequest, Model, Request, RequestError
+from core.chat import UpstreamClient
 from core.config import BackendConfig, Config
 from core.config.file import read_config
 from core.loader import load
@@ -60,7 +64,11 @@ def test_a_list_of_models_needs_no_route() -> None:
 
 
 def test_models_are_the_exact_names_in_order() -> None:
-    assert MODELS.list_models() == [Model("exact", "A Name"), Model("same"), Model("claude-haiku-4")]
+    assert MODELS.list_models({}) == [
+        Model("exact", "A Name"),
+        Model("same", "same"),
+        Model("claude-haiku-4", "claude-haiku-4"),
+    ]
 
 
 def test_check_refuses_a_route_to_a_missing_backend() -> None:
@@ -91,7 +99,7 @@ def test_the_table_is_read_from_the_file(tmp_path: Path) -> None:
     http = HTTPRequest("POST", "/messages")
     found = [pipeline.route(http, Request("message", model=name)) for name in ("a", "b")]
     assert [route and route.model for route in found] == ["a", "of the pipeline"]
-    assert pipeline.list_models(http) == [Model("model-one"), Model("a", "A"), Model("b")]
+    assert pipeline.known_models(http) == [Model("model-one"), Model("a", "A"), Model("b", "b")]
 
 
 @pytest.mark.parametrize(
@@ -110,3 +118,33 @@ def test_faults_are_one_line(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(read_config(path, {}), {})
     assert str(caught.value) == f"{path}: {message}"
+
+
+@pytest.mark.anyio
+async def test_a_glob_may_list_what_its_backend_serves() -> None:
+    def reply(request: httpx.Request) -> httpx.Response:
+        served = [{"id": "qwen", "max_model_len": 4096}, {"id": "exact"}, {"id": "claude-x"}]
+        return httpx.Response(200, json={"data": served}) if request.url.host == "up" else httpx.Response(500)
+
+    def client(name: str) -> UpstreamClient:
+        return UpstreamClient(BackendConfig(name, ("p",), url=f"http://{name}"), httpx.MockTransport(reply))
+
+    routes = {
+        "exact": Entry("up"),
+        "*": Entry("up", list=True, max_output_tokens=100),
+        "claude-*": Entry("down", list=True),
+    }
+    listed = Models(routes).list_models({"up": client("up"), "down": client("down")})
+    assert isinstance(listed, Awaitable)
+    with capture_logs() as logs:
+        assert await listed == [Model("exact", "exact"), Model("qwen", "qwen", 0, 4096, 100)]
+    assert [line["backend"] for line in logs] == ["down"]
+
+
+def test_a_models_limits_go_with_the_candidate() -> None:
+    entry = Entry("one", "up", max_output_tokens=10, context=20, extra_body={"a": 1})
+    route = Models({"m": entry}).route(Request("message", model="m"))
+    assert route is not None
+    assert route.candidates == (Candidate("one", "up", 10, 20),)
+    assert route.candidates[0].extra_body == {"a": 1}
+    assert Models({"m": entry}).list_models({}) == [Model("m", "m", 0, 20, 10)]

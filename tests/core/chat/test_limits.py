@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from core.chat.dialect import Dialect
 from core.chat.limits import only_allowed, stop_list, token_limit
 from core.errors import RequestError
-from core.request import Candidate, Request
+from core.request import Candidate, Message, Request, TextBlock
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,19 @@ from core.request import Candidate, Request
 )
 def test_the_token_limit(asked: int | None, cap: int | None, sent: int | None) -> None:
     assert token_limit(Request("message", max_tokens=asked), Candidate("up", "m", max_output_tokens=cap)) == sent
+
+
+def test_the_limit_leaves_room_for_the_prompt_where_the_window_is_known() -> None:
+    prompt = "x" * 4000  # 1004 tokens by the estimate, 1255 with the margin
+    request = Request("message", messages=(Message("user", (TextBlock(prompt),)),), max_tokens=32_000)
+    assert token_limit(request, Candidate("up", "m", context=8192)) == 8192 - 1255
+    assert token_limit(attrs.evolve(request, max_tokens=100), Candidate("up", "m", context=8192)) == 100
+    assert token_limit(request, Candidate("up", "m", context=8192, max_output_tokens=500)) == 500
+
+
+def test_a_prompt_that_fills_the_window_is_the_engines_to_refuse() -> None:
+    request = Request("message", messages=(Message("user", (TextBlock("x" * 40_000),)),), max_tokens=32_000)
+    assert token_limit(request, Candidate("up", "m", context=4096)) == 4096
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,10 @@ def test_the_engines_own_counts_stand() -> None:
     assert counted.final() == {"input_tokens": 7, "output_tokens": 3}
 
 
-def test_only_what_is_missing_is_estimated() -> None:
-    assert count(Usage(0, 3), Text("x" * 400)).final() == {"input_tokens": PROMPT, "output_tokens": 3}
-    assert count(Usage(7, 0), Text("x" * 400)).final() == {"input_tokens": 7, "output_tokens": 100}
+def test_one_count_is_enough_to_believe_the_other() -> None:
+    assert count(Usage(0, 3), Text("x" * 400)).final() == {"input_tokens": 0, "output_tokens": 3}
+    assert count(Usage(0, 3)).begun() == {"input_tokens": PROMPT, "output_tokens": 0}
+    assert count(Usage(7, 0), Text("x" * 400)).final() == {"input_tokens": 7, "output_tokens": 0}
 
 
 def test_nothing_written_is_no_output() -> None:
