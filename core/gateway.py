@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 import anyio
 import attrs
@@ -18,6 +18,12 @@ from core.loader import Loaded
 from core.pipeline import Back, Pipeline
 from core.record import Record
 from core.request import HTTPRequest, Request, Route
+
+_LAST_WORDS: Final = (
+    b'{"type":"error","error":{"type":"api_error","message":"the gateway failed on this request; its log has the '
+    b'details"},"request_id":"%b"}'
+)
+"""What a client gets when its own protocol's writer is broken: the envelope of the Messages API, the one most know."""
 
 
 class Sink(Protocol):
@@ -84,7 +90,7 @@ class Gateway:
         except GatewayError as error:
             await self._fail(pipeline, http, out, error)
         except Exception as error:  # noqa: BLE001  a plugin's fault is told in the log, never to the client
-            self._log.error("fault", id=http.id, notes=getattr(error, "__notes__", []), exc_info=True)
+            self._log_fault(http, error)
             out.translators = None
             said = GatewayError(f"the gateway failed on this request; its log has the details under {http.id}")
             await self._fail(pipeline, http, out, said)
@@ -129,13 +135,22 @@ class Gateway:
 
     async def _fail(self, pipeline: Pipeline, http: HTTPRequest, out: _Out, error: GatewayError) -> None:
         out.record.error = error
-        if out.answer is None:
-            out.answer = pipeline.serialize(http, None)
-        if out.started and out.translators is not None:
-            # The client has seen a part: it gets what was held, too, and then the error instead of an end.
-            held, _ = out.translators.flush()
-            await out.feed([delta for delta in held if not isinstance(delta, Stop)])
-        await out.write(out.answer.fail(error), last=True)
+        try:
+            if out.answer is None:
+                out.answer = pipeline.serialize(http, None)
+            if out.started and out.translators is not None:
+                # The client has seen a part: it gets what was held, too, and then the error instead of an end.
+                held, _ = out.translators.flush()
+                await out.feed([delta for delta in held if not isinstance(delta, Stop)])
+            last = out.answer.fail(error)
+        except Exception as fault:  # noqa: BLE001  the writer itself is at fault: no envelope but our own is left
+            self._log_fault(http, fault)
+            await out.last_words(http)
+        else:
+            await out.write(last, last=True)
+
+    def _log_fault(self, http: HTTPRequest, fault: Exception) -> None:
+        self._log.error("fault", id=http.id, notes=getattr(fault, "__notes__", []), exc_info=fault)
 
     def _mounted(self, http: HTTPRequest) -> tuple[Pipeline, HTTPRequest, RequestError | None]:
         """The pipeline that the path belongs to; a path of nobody's is refused by the first one, in its envelope."""
@@ -217,3 +232,14 @@ class _Out:
             await self.sink.start(self.answer.status, self.answer.headers)
         if data or last:
             await self.sink.send(data, not last)
+
+    async def last_words(self, http: HTTPRequest) -> None:
+        """The end of an answer whose writer failed: the bare minimum while nothing was sent, else nothing more."""
+        if not self.started:
+            self.started = True
+            self.record.status = 500
+            headers = [(b"content-type", b"application/json"), (b"request-id", http.id.encode())]
+            await self.sink.start(500, headers)
+            await self.sink.send(_LAST_WORDS % http.id.encode(), False)
+        else:
+            await self.sink.send(b"", False)

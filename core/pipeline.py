@@ -58,11 +58,17 @@ class Pipeline:
 
     def parse(self, http: HTTPRequest) -> Request | None:
         """The client's request, or None when it is for no plugin of this pipeline."""
-        return self._call("parse", http=http)  # type: ignore[no-any-return]
+        found = self._call("parse", http=http)
+        if not isinstance(found, Request | None):
+            raise TypeError(f"parse of pipeline {self.name!r} answered {type(found).__name__}, not Request")
+        return found
 
     def route(self, http: HTTPRequest, request: Request) -> Route | None:
         """Where the request goes, or None."""
-        return self._call("route", http=http, request=request)  # type: ignore[no-any-return]
+        found = self._call("route", http=http, request=request)
+        if not isinstance(found, Route | None):
+            raise TypeError(f"route of pipeline {self.name!r} answered {type(found).__name__}, not Route")
+        return found
 
     def serialize(self, http: HTTPRequest, request: Request | None) -> Answer:
         """The answer's writer."""

@@ -183,6 +183,7 @@ class Whole:
         return json.dumps({"id": "c", "object": "chat.completion", "choices": [choice]}).encode()
 
 
+NO_ARGUMENTS: tuple[Any, ...] = (None, "", "null", " ", "{}", {})
 FIRST, SECOND = part(A, None, "a", "f"), part(B, None, "b", "g")
 WHOLES: dict[str, Whole] = {
     "one call": Whole(calls(FIRST), ONE),
@@ -195,10 +196,7 @@ WHOLES: dict[str, Whole] = {
     "no name": Whole(calls(part(A, None, "a")), [use("unknown_tool", a=1)]),
     "arguments as an object": Whole(calls(part({"a": 1}, None, "a", "f")), ONE),
     "arguments that are JSON in a string": Whole(calls(part(json.dumps(A), None, "a", "f")), ONE),
-    **{
-        f"arguments {given!r}": Whole(calls(part(given, None, "a", "f")), [use()])
-        for given in (None, "", "null", " ", "{}", {})
-    },
+    **{f"arguments {given!r}": Whole(calls(part(given, None, "a", "f")), [use()]) for given in NO_ARGUMENTS},
     "no JSON": Whole(calls(part("a=1", None, "a", "f")), [use(unparsed_arguments="a=1")]),
     "broken JSON": Whole(calls(part('{"a":}}', None, "a", "f")), [use(unparsed_arguments='{"a":}}')]),
     "a legacy call": Whole({"content": None, "function_call": {"name": "f", "arguments": A}}, ONE, "function_call"),

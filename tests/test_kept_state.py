@@ -23,7 +23,7 @@ TOOLS = [{"name": "f", "input_schema": {"type": "object"}}]
 
 def pieces(size: int) -> list[dict[str, Any]]:
     """The deltas of a stream with these details: texts in pieces of that size, the signature at the end."""
-    deltas = []
+    deltas: list[dict[str, Any]] = []
     for detail in DETAILS:
         field = next(name for name in ("text", "summary", "data") if name in detail)
         frame = {**detail, "signature": None} if "signature" in detail else detail

@@ -177,7 +177,10 @@ def expect(answer: UpstreamAnswer, reply: Reply, match: str | None) -> None:
     wanted = [(call.name, json.loads(call.arguments or "{}")) for call in answer.tool_calls]
     assert [(block["name"], block["input"]) for block in calls] == wanted
     assert (reply.message["stop_reason"], reply.message["stop_sequence"]) == expected_stop(answer, match)
-    assert reply.message["usage"] == expected_usage(answer)
+    for name, count in expected_usage(answer).items():
+        # What the engine does not count is estimated.
+        assert reply.message["usage"][name] == count or (count == 0 and reply.message["usage"][name] > 0)
+    assert reply.message["usage"].keys() == expected_usage(answer).keys()
     assert reply.message["model"] == "client-model"
 
 

@@ -17,6 +17,7 @@ from core.chat.client import UpstreamClient
 from core.chat.counting import count_prompt
 from core.chat.dialect import Dialect
 from core.chat.names import restorer
+from core.chat.pace import Pace
 from core.chat.restore import restore_names
 from core.chat.text import dumps
 from core.chat.transport import NETWORK_ERRORS, network_error
@@ -108,8 +109,10 @@ async def _chunks(
 ) -> AsyncGenerator[list[Chunk]]:
     """The chunks of each read, with the client's names of its tools in the place of the engine's (`names`)."""
     broken: Exception | None = None
+    pace = Pace()
     try:
         async for data in reads:
+            await pace.step()
             chunks = reader.feed(data)
             restore_names(chunks, names)
             if chunks:

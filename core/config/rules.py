@@ -15,7 +15,8 @@ from core.config.values import BackendConfig, PipelineConfig, Secret
 
 _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_HEADER_VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]*")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
+_OURS = frozenset({"content-length", "transfer-encoding", "connection", "host"})
 
 
 def check_pipeline(pipeline: PipelineConfig) -> PipelineConfig:
@@ -111,9 +112,11 @@ def _check_headers(backend: BackendConfig) -> None:
     for name, value in backend.headers.items():
         if not _HEADER_NAME.fullmatch(name):
             raise TableError("not a header's name", key=dotted("headers", name))
+        if name.lower() in _OURS:
+            raise TableError("is set for each request", key=dotted("headers", name), hint="take it away")
         _check_value(value, dotted("headers", name))
 
 
 def _check_value(value: Secret, key: str) -> None:
     if not _HEADER_VALUE.fullmatch(value.reveal()):
-        raise TableError("holds a character that no header can carry (a line break, say)", key=key)
+        raise TableError("holds a character that no header can carry (a line break or a letter beyond ASCII)", key=key)

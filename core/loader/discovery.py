@@ -65,7 +65,7 @@ def _import(entry: EntryPoint) -> type:
     owner = f"plugin {entry.name!r}" + (f" of {_distribution(entry)}" if entry.dist else "")
     try:
         module = importlib.import_module(entry.module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         text = f": {error}" if str(error) else ""
         raise TableError(f"{owner} fails to import: {type(error).__name__}{text}") from error
     try:

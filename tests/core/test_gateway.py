@@ -9,9 +9,9 @@ import attrs
 import pytest
 from structlog.testing import capture_logs
 
-from core import Chunk, HTTPRequest, RequestError, UpstreamError, hookimpl
+from core import Answer, Chunk, GatewayError, HTTPRequest, Request, RequestError, UpstreamError, hookimpl
 from core.gateway import Gateway
-from tests.core.fakes import Collected, Script, gateway
+from tests.core.fakes import Collected, Script, TextAnswer, gateway
 
 pytestmark = pytest.mark.anyio
 
@@ -199,3 +199,30 @@ async def test_running_enters_and_leaves_each_plugins_lifespan() -> None:
     async with served.running():
         assert events == ["in"]
     assert events == ["in", "out"]
+
+
+class Broken(TextAnswer):
+    """A writer whose `fail` is at fault too."""
+
+    def fail(self, error: GatewayError) -> bytes:
+        raise RuntimeError(f"secret {error.kind}")
+
+
+@pytest.mark.parametrize("path", ["/api/say", "/api/stream"])
+async def test_a_broken_writer_still_gives_an_answer_that_tells_nothing(path: str) -> None:
+    class Writes:
+        @hookimpl
+        def serialize(self, http: HTTPRequest, request: Request | None) -> Answer:
+            return Broken(http, request is not None and request.stream)
+
+    served, _ = gateway(plays([{"text": "a"}], UpstreamError("no")))
+    (pipeline,) = served.loaded.pipelines
+    pipeline.manager.register(Writes(), name="writes")
+    sink = Collected()
+    with capture_logs() as logs:
+        await served.handle(HTTPRequest("POST", path, id="req_1"), sink)
+    assert sink.ended
+    assert b"secret" not in sink.body
+    assert (sink.status, sink.body) == ((200, b"a") if "stream" in path else (500, sink.body))
+    assert b"req_1" in sink.body or "stream" in path
+    assert [line["event"] for line in logs] == ["fault", "request"]

@@ -62,6 +62,21 @@ def test_serialize_must_be_answered() -> None:
         pipeline().serialize(HTTP, None)
 
 
+@pytest.mark.parametrize(("hook", "arguments"), [("parse", (HTTP,)), ("route", (HTTP, Request("message")))])
+def test_a_wrong_type_names_the_hook(hook: str, arguments: tuple[Any, ...]) -> None:
+    class Wrong:
+        @hookimpl
+        def parse(self) -> str:
+            return "hello"
+
+        @hookimpl
+        def route(self) -> int:
+            return 5
+
+    with pytest.raises(TypeError, match=f"{hook} of pipeline 'main' answered (str|int)"):
+        getattr(pipeline(Wrong()), hook)(*arguments)
+
+
 @pytest.mark.parametrize("hook", ["call_upstream", "translate_content", "translate_stop"])
 def test_the_hooks_of_the_back_must_be_answered(hook: str) -> None:
     back = Back("b", manager(), UpstreamClient(BackendConfig("b", ())))

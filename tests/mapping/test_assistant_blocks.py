@@ -182,7 +182,10 @@ def test_compaction(wire: Wire) -> None:
 
 
 def test_marks(wire: Wire) -> None:
-    marks = [{"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}, {"type": "mcp_tool_listing"}]
+    marks: list[dict[str, Any]] = [
+        {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}},
+        {"type": "mcp_tool_listing"},
+    ]
     assert spoken(wire, *marks, text("A")) == {"role": "assistant", "content": "A"}
 
 

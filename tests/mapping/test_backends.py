@@ -62,7 +62,9 @@ def fields(value: Mapping[str, Any]) -> str:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_fields(wire: Wire, backend: str) -> None:
     limit = next(name for name in wire.sent(backend) if name.startswith("max_"))
-    most = next((n for n in (4, 5, 16, 32) if not takes(wire, backend, stop_sequences=[f"s{i}" for i in range(n + 1)])), 0)
+    most = next(
+        (n for n in (4, 5, 16, 32) if not takes(wire, backend, stop_sequences=[f"s{i}" for i in range(n + 1)])), 0
+    )
     schema = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
     form = "response_format" in wire.sent(backend, output_config=schema)
     counting = wire.ask("/v1/messages/count_tokens", {**ASK}, backend=backend).requests
@@ -101,7 +103,9 @@ def images(wire: Wire, backend: str) -> str:
         block = {"type": "image", "source": source}
         return takes(wire, backend, messages=[{"role": "user", "content": [block]}])
 
-    kinds = [kind for kind in ("jpeg", "png", "gif", "webp") if taken(type="base64", media_type=f"image/{kind}", data="aaaa")]
+    kinds = [
+        kind for kind in ("jpeg", "png", "gif", "webp") if taken(type="base64", media_type=f"image/{kind}", data="aaaa")
+    ]
     inline = "base64" if len(kinds) == 4 else f"base64 {', '.join(kinds)}"
     if not kinds:
         return "none"

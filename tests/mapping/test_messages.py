@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from core.testing import UpstreamAnswer
 from tests.mapping.wire import BACKENDS, HI, F, Wire
 
 OK: dict[str, Any] = {"role": "assistant", "content": "OK"}
@@ -70,17 +71,21 @@ def test_tool_addition_and_removal(wire: Wire) -> None:
     assert body["messages"] == [HI]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_prefill(wire: Wire, backend: str) -> None:
-    body = wire.sent(backend, messages=[HI, {"role": "assistant", "content": "The answer is ("}])
-    last: dict[str, Any] = {"role": "assistant", "content": "The answer is ("}
-    flags = {name: body.get(name) for name in ("continue_final_message", "add_generation_prompt")}
-    if backend in ("vllm", "sglang"):
-        assert flags == {"continue_final_message": True, "add_generation_prompt": False}
-    else:
-        assert flags == {"continue_final_message": None, "add_generation_prompt": None}
-    prefixed = backend in ("deepseek", "mistral")
-    assert body["messages"] == [HI, {**last, "prefix": True} if prefixed else last]
+@pytest.mark.parametrize(
+    ("backend", "flags", "mark"),
+    [
+        ("vllm", {"add_generation_prompt": False, "continue_final_message": True}, {}),
+        ("deepseek", {}, {"prefix": True}),
+        ("llama_cpp", {}, {}),
+    ],
+)
+def test_prefill(wire: Wire, backend: str, flags: dict[str, Any], mark: dict[str, Any]) -> None:
+    last = {"role": "assistant", "content": "The answer is ("}
+    plain = wire.sent(backend)
+    body = wire.sent(backend, messages=[HI, last])
+    assert body == {**plain, "messages": [HI, {**last, **mark}], **flags}
+    answer = UpstreamAnswer(text="7)")
+    assert wire.answer(answer, backend, messages=[HI, last])["content"] == [{"type": "text", "text": "7)"}]
 
 
 def test_prefill_refused(wire: Wire) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import attrs
 import httpx
+from structlog.testing import capture_logs
 
 from core.request import HTTPRequest
 from core.testing import Assembly, Mode, Reply, UpstreamAnswer, assert_split_invariant, fold, fold_json, replayer
@@ -169,10 +170,11 @@ class Wire:
             async with gateway.running():
                 await gateway.handle(http, sink)
 
-        anyio.run(run)
-        check = fold if sink.headers.get("content-type", "").startswith("text/event-stream") else None
-        if check:
-            check(sink.body)
+        with capture_logs() as log:
+            anyio.run(run)
+        assert [entry for entry in log if entry["event"] == "fault"] == []
+        if sink.headers["content-type"].startswith("text/event-stream"):
+            fold(sink.body)
         elif path.endswith("/messages"):
             fold_json(sink.body)
         return Got(sink.status, sink.headers, sink.body, network.requests)

@@ -252,7 +252,10 @@ def states(*fragments: dict[str, Any]) -> list[Any]:
     calls = ToolCalls(("extra_content",))
     found = [delta for fragment in fragments for delta in calls.feed(fragment)] + calls.flush()
     fold(found)
-    return [delta.calls if isinstance(delta, State) else delta.id for delta in found if getattr(delta, "id", True)]
+    begun = [
+        delta.id if isinstance(delta, ToolUse) else delta.calls for delta in found if isinstance(delta, ToolUse | State)
+    ]
+    return [each for each in begun if each]
 
 
 def test_a_field_on_the_first_fragment_comes_before_the_start() -> None:

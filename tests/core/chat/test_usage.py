@@ -40,22 +40,20 @@ def test_counts(usage: dict[str, Any], expected: Usage) -> None:
 @pytest.mark.parametrize("reasoning", [4, 0, None])
 @pytest.mark.parametrize(("total", "apart"), [(18, False), (22, True), (None, False), (99, False)])
 def test_reasoning_that_stands_beside_the_completion_is_added(reasoning: int | None, total: Any, apart: bool) -> None:
-    usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": total}
+    usage: dict[str, Any] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": total}
     usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
     assert usage_of({"usage": usage}) == Usage(11, 11 if apart and reasoning else 7)
 
 
-@pytest.mark.parametrize(
-    "chunk",
-    [
-        {},
-        *({"usage": usage} for usage in (None, {}, [], 7, "none", {"prompt_tokens": 0, "completion_tokens": 0})),
-        *({"usage": {"prompt_tokens": count, "completion_tokens": None}} for count in ("9", -1, float("nan"), True)),
-        *({"x_groq": value} for value in (None, [], {"id": "req_1"}, {"usage": None}, {"usage": 7})),
-    ],
-)
-def test_no_counts(chunk: dict[str, Any]) -> None:
-    assert usage_of(chunk) is None
+NO_USAGE: list[Any] = [None, {}, [], 7, "none", {"prompt_tokens": 0, "completion_tokens": 0}]
+NO_USAGE += [{"prompt_tokens": count, "completion_tokens": None} for count in ("9", -1, float("nan"), True)]
+
+
+@pytest.mark.parametrize("usage", NO_USAGE)
+def test_no_counts(usage: Any) -> None:
+    assert usage_of({"usage": usage}) is None
+    assert usage_of({"x_groq": {"usage": usage}}) is None
+    assert usage_of({"x_groq": usage}) is None
 
 
 VALUES = (

@@ -56,12 +56,22 @@ def test_a_pipeline_that_breaks_a_rule(changes: dict[str, Any], key: str, messag
         ({"proxy": Secret("pw")}, "proxy", "not a URL of the form http://HOST[:PORT][/PATH] or https://…"),
         ({"ca": "none.pem"}, "ca", "no such file: none.pem"),
         ({"key": Secret("")}, "key", "is empty"),
-        ({"key": Secret("a\n")}, "key", "holds a character that no header can carry (a line break, say)"),
+        ({"headers": {"Content-Length": Secret("5")}}, "headers.Content-Length", "is set for each request"),
+        (
+            {"headers": {"x": Secret("é")}},
+            "headers.x",
+            "holds a character that no header can carry (a line break or a letter beyond ASCII)",
+        ),
+        (
+            {"key": Secret("a\n")},
+            "key",
+            "holds a character that no header can carry (a line break or a letter beyond ASCII)",
+        ),
         ({"headers": {"x y": Secret("a")}}, 'headers."x y"', "not a header's name"),
         (
             {"headers": {"x": Secret("a\r\nb")}},
             "headers.x",
-            "holds a character that no header can carry (a line break, say)",
+            "holds a character that no header can carry (a line break or a letter beyond ASCII)",
         ),
     ],
 )
