@@ -8,7 +8,7 @@ from core.config.options import whole_table
 from core.deltas import Delta, Model, State, Stop, Text, Thinking, ToolUse, Usage
 from core.errors import ConfigError, GatewayError, Kind, RequestError, UpstreamError
 from core.estimate import TokenEstimate, estimate_input_tokens, estimate_tokens
-from core.hookspecs import Answer, Call, Chunk, ContentTranslator, StopTranslator, hookimpl
+from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, UpstreamCall, hookimpl
 from core.request import (
     Block,
     Candidate,
@@ -36,7 +36,6 @@ from core.request import (
 __all__ = [
     "Answer",
     "Block",
-    "Call",
     "Candidate",
     "Chunk",
     "Config",
@@ -74,6 +73,7 @@ __all__ = [
     "ToolResultBlock",
     "ToolUse",
     "ToolUseBlock",
+    "UpstreamCall",
     "UpstreamError",
     "Usage",
     "estimate_input_tokens",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 from core.asgi import ASGIApp
 from core.config.file import config_path, read_config
@@ -18,10 +20,19 @@ def make_app() -> ASGIApp:
     Raises SystemExit with one line when it cannot be served: a server prints that instead of a traceback.
     """
     configure_logs()
+    _demote_working_directory()
     try:
         return ASGIApp(Gateway(load(read_config(config_path(os.environ), os.environ))))
     except ConfigError as error:
         raise SystemExit(str(error)) from None
+
+
+def _demote_working_directory() -> None:
+    """Put the working directory last on the path: Hypercorn puts it first, where a ./plugins would hide ours."""
+    here, root = str(Path.cwd()), str(Path(__file__).parent.parent)
+    if here != root and here in sys.path:
+        sys.path.remove(here)
+        sys.path.append(here)
 
 
 app = make_app()

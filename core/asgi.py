@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Final
 
 import anyio
+import structlog
 
 from core.errors import RequestError
 from core.gateway import Gateway
@@ -39,7 +40,14 @@ class ASGIApp:
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
-        async with self.gateway.running():
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self.gateway.running())
+            except Exception as error:  # noqa: BLE001  whatever a plugin's start raises: nothing may be served without it
+                notes = "; ".join(getattr(error, "__notes__", []))
+                structlog.get_logger().error("the start failed", why=str(error), notes=notes, exc_info=error)
+                await send({"type": "lifespan.startup.failed", "message": f"{type(error).__name__}: {error} {notes}"})
+                return
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final, Protocol
+from typing import Any
 
 import anyio
 import attrs
+import pluggy
 import structlog
 
-from core.deltas import Delta, Stop
+from core.deltas import Stop
 from core.errors import GatewayError, RequestError, UpstreamError
-from core.hookspecs import Answer, ContentTranslator, StopTranslator
 from core.loader import Loaded
+from core.outlet import Outlet, Sink
 from core.pipeline import Back, Pipeline
 from core.record import Record
 from core.request import HTTPRequest, Request, Route
-
-_LAST_WORDS: Final = (
-    b'{"type":"error","error":{"type":"api_error","message":"the gateway failed on this request; its log has the '
-    b'details"},"request_id":"%b"}'
-)
-"""What a client gets when its own protocol's writer is broken: the envelope of the Messages API, the one most know."""
-
-
-class Sink(Protocol):
-    """Where an answer's bytes go."""
-
-    async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
-        """Status and headers, once, before the first bytes."""
-
-    async def send(self, data: bytes, more: bool) -> None:
-        """Bytes of the body; `more` False ends it."""
+from core.translation import Translation
 
 
 class Gateway:
@@ -53,8 +39,8 @@ class Gateway:
             for client in self.loaded.clients:
                 stack.push_async_callback(client.aclose)
             for manager in self.loaded.managers:
-                for context in reversed(manager.hook.lifespan()):
-                    await stack.enter_async_context(context)
+                for implementation in manager.hook.lifespan.get_hookimpls():
+                    await _enter(stack, implementation)
             yield
 
     async def handle(self, http: HTTPRequest, sink: Sink, refusal: RequestError | None = None) -> None:
@@ -64,16 +50,16 @@ class Gateway:
         """
         pipeline, http, nowhere = self._mounted(http)
         record = Record(http, pipeline=pipeline.name)
-        out = _Out(sink, record)
+        out = Outlet(sink, record)
         try:
             await self._serve(pipeline, http, out, refusal or nowhere)
         except BaseException:
             record.left = True
             raise
         finally:
-            self._log.info("request", **record.fields())
+            self._log.log(record.level, "request", **record.fields())
 
-    async def _serve(self, pipeline: Pipeline, http: HTTPRequest, out: _Out, refusal: RequestError | None) -> None:
+    async def _serve(self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, refusal: RequestError | None) -> None:
         record = out.record
         try:
             if http.method == "HEAD" and not (http.mount + http.path).strip("/"):
@@ -95,7 +81,7 @@ class Gateway:
             said = GatewayError(f"the gateway failed on this request; its log has the details under {http.id}")
             await self._fail(pipeline, http, out, said)
 
-    async def _answer(self, pipeline: Pipeline, http: HTTPRequest, request: Request, out: _Out) -> None:
+    async def _answer(self, pipeline: Pipeline, http: HTTPRequest, request: Request, out: Outlet) -> None:
         if request.task == "models":
             await out.finish(await pipeline.list_models(http))
             return
@@ -113,8 +99,8 @@ class Gateway:
         if scope.cancelled_caught:
             raise UpstreamError(f"the answer was not complete after {limit:g} seconds", kind="timeout")
 
-    async def _attempt(self, back: Back, request: Request, route: Route, out: _Out) -> None:
-        translators = _Translators(back.translate_content(request, route), back.translate_stop(request, route))
+    async def _attempt(self, back: Back, request: Request, route: Route, out: Outlet) -> None:
+        translators = Translation(back.translate_content(request, route), back.translate_stop(request, route))
         out.translators = translators
         async with back.call_upstream(request, route) as batches:
             out.record.accepted = time.monotonic()
@@ -133,7 +119,7 @@ class Gateway:
             else:
                 await out.finish(())
 
-    async def _fail(self, pipeline: Pipeline, http: HTTPRequest, out: _Out, error: GatewayError) -> None:
+    async def _fail(self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, error: GatewayError) -> None:
         out.record.error = error
         try:
             if out.answer is None:
@@ -165,81 +151,18 @@ class Gateway:
         return self.loaded.pipelines[0], http, error
 
 
+async def _enter(stack: AsyncExitStack, implementation: pluggy.HookImpl) -> None:
+    """Begin one plugin's lifespan; a start that fails names the plugin."""
+    try:
+        context: Any = implementation.function()
+        if context is not None:
+            await stack.enter_async_context(context)
+    except Exception as error:
+        error.add_note(f"in lifespan of plugin {implementation.plugin_name!r}")
+        raise
+
+
 def _mine(request: Request | None, http: HTTPRequest) -> Request:
     if request is None:
         raise RequestError(f"{http.mount}{http.path}: there is nothing here", kind="not_found")
     return request
-
-
-class _Translators:
-    """The two translators of an answer, in a row."""
-
-    def __init__(self, content: ContentTranslator, stop: StopTranslator) -> None:
-        self._content = content
-        self._stop = stop
-        self._done = False
-
-    def feed(self, chunks: list[dict[str, object]]) -> tuple[list[Delta], bool]:
-        """The deltas of one network read, and whether a Stop was among them: then nothing after it counts."""
-        out: list[Delta] = []
-        for chunk in chunks:
-            deltas = self._stop.feed(chunk, self._content.feed(chunk))
-            out += deltas
-            if any(isinstance(delta, Stop) for delta in deltas):
-                self._done = True
-                return out, True
-        return out, False
-
-    def flush(self) -> tuple[list[Delta], bool]:
-        """What was held, once; whether it ended in a Stop."""
-        if self._done:
-            return [], False
-        self._done = True
-        deltas = [*self._stop.feed({}, self._content.flush()), *self._stop.flush()]
-        return deltas, any(isinstance(delta, Stop) for delta in deltas)
-
-
-@attrs.define
-class _Out:
-    """The way to the client: an answer's writer on a sink."""
-
-    sink: Sink
-    record: Record
-    answer: Answer | None = None
-    translators: _Translators | None = None
-    started: bool = False
-
-    async def feed(self, deltas: Sequence[Delta]) -> None:
-        """Deltas for the answer."""
-        if deltas and self.answer is not None:
-            self.record.note(deltas)
-            await self.write(self.answer.feed(deltas))
-
-    async def finish(self, deltas: Sequence[Delta]) -> None:
-        """The last deltas and the end."""
-        if self.answer is not None:
-            self.record.note(deltas)
-            await self.write(self.answer.feed(deltas) + self.answer.finish(), last=True)
-
-    async def write(self, data: bytes, *, last: bool = False) -> None:
-        """Send; status and headers go out before the first bytes, not earlier."""
-        if not self.started:
-            if not (data or last) or self.answer is None:
-                return
-            self.started = True
-            self.record.status = self.answer.status
-            self.record.first = time.monotonic()
-            await self.sink.start(self.answer.status, self.answer.headers)
-        if data or last:
-            await self.sink.send(data, not last)
-
-    async def last_words(self, http: HTTPRequest) -> None:
-        """The end of an answer whose writer failed: the bare minimum while nothing was sent, else nothing more."""
-        if not self.started:
-            self.started = True
-            self.record.status = 500
-            headers = [(b"content-type", b"application/json"), (b"request-id", http.id.encode())]
-            await self.sink.start(500, headers)
-            await self.sink.send(_LAST_WORDS % http.id.encode(), False)
-        else:
-            await self.sink.send(b"", False)

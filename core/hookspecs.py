@@ -29,7 +29,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 Chunk = dict[str, Any]
 """One chat-completions JSON object from the upstream, untrusted; a whole completion is a stream of one chunk."""
 
-Call = AbstractAsyncContextManager[AsyncIterator[list[Chunk]]]
+UpstreamCall = AbstractAsyncContextManager[AsyncIterator[list[Chunk]]]
 """Sends the request on entering (raises UpstreamError when it is refused) and gives lists of chunks, one list per
 network read; leaving it ends the generation. A chunk that carries an error is raised as UpstreamError, never given."""
 
@@ -98,7 +98,7 @@ class Hooks:
     # --- per attempt: the back ---
 
     @hookspec(firstresult=True)
-    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call | None:
+    def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> UpstreamCall | None:
         """The upstream call, not yet begun. A wrapper changes what is sent by `attrs.evolve(call, request=…)`."""
 
     @hookspec(firstresult=True)

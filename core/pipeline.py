@@ -9,7 +9,7 @@ import attrs
 import pluggy
 
 from core.deltas import Model
-from core.hookspecs import Answer, Call, ContentTranslator, StopTranslator
+from core.hookspecs import Answer, ContentTranslator, StopTranslator, UpstreamCall
 from core.request import HTTPRequest, Request, Route
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Back:
     manager: pluggy.PluginManager
     client: UpstreamClient
 
-    def call_upstream(self, request: Request, route: Route) -> Call:
+    def call_upstream(self, request: Request, route: Route) -> UpstreamCall:
         """The upstream call for one attempt, not yet begun."""
         return self._one("call_upstream", request=request, route=route, client=self.client)  # type: ignore[no-any-return]
 

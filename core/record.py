@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -61,9 +62,18 @@ class Record:
             out |= {"stop_reason": self.stop.reason, "stop_sequence": self.stop.sequence}
         if self.error is not None:
             out |= {"error": self.error.kind, "message": self.error.message}
+            if self.error.__cause__ is not None:
+                out["cause"] = f"{type(self.error.__cause__).__name__}: {self.error.__cause__}"
         if self.left:
             out["left"] = True
         return out
+
+    @property
+    def level(self) -> int:
+        """How loud the line is: an error that is the server's own or the upstream's is one, the client's a warning."""
+        if self.error is None:
+            return logging.INFO
+        return logging.ERROR if self.error.status >= 500 else logging.WARNING
 
     def _moments(self) -> tuple[tuple[str, float], ...]:
         return ("accepted", self.accepted), ("first", self.first)

@@ -10,7 +10,7 @@ import anyio
 import attrs
 import structlog
 
-from core import Candidate, Config, Model, Request, RequestError, Route, UpstreamError, hookimpl, whole_table
+from core import Candidate, Config, Model, Request, Route, UpstreamError, hookimpl, whole_table
 from core.chat import UpstreamClient, served_models
 
 _positive = attrs.validators.ge(1)
@@ -58,12 +58,10 @@ class Models:
 
     @hookimpl
     def route(self, request: Request) -> Route | None:
-        """The one candidate for the request's model. Raises RequestError, kind `not_found`, for an unknown name."""
-        if request.task == "models":
-            return None
+        """The one candidate for the request's model; None for an unknown name, which another plugin may know."""
         entry = self._entry(request.model)
         if entry is None:
-            raise RequestError(f"model: {request.model}", kind="not_found")
+            return None
         model = entry.model or request.model
         return Route((Candidate(entry.backend, model, entry.max_output_tokens, entry.context, entry.extra_body),))
 

@@ -57,6 +57,7 @@ def hookline(
 
 
 def serve(  # noqa: PLR0917  the options of a command
+    file: Annotated[Path | None, typer.Argument(help="The file to serve.", show_default=_FILE)] = None,
     bind: Annotated[
         list[str] | None, typer.Option(help="HOST:PORT to listen on; may be repeated.", show_default="127.0.0.1:8080")
     ] = None,
@@ -64,7 +65,6 @@ def serve(  # noqa: PLR0917  the options of a command
     worker_class: Annotated[
         WorkerClass | None, typer.Option(help="Event loop.", show_default="uvloop where installed")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="The file to serve.", show_default=_FILE)] = None,
     graceful_timeout: Annotated[
         float, typer.Option(min=0, help="Seconds that running requests have left when the server is told to stop.")
     ] = _DEFAULTS.graceful_timeout,
@@ -77,7 +77,7 @@ def serve(  # noqa: PLR0917  the options of a command
     binds = tuple(dict.fromkeys(bind or _DEFAULTS.bind))
     loop = worker_class or default_worker_class()
     options = ServerOptions(binds, workers, loop, graceful_timeout, backlog, keep_alive)
-    file = config or config_path(os.environ)
+    file = file or config_path(os.environ)
     loaded = _load(file)
     try:
         check_binds(binds)
@@ -116,7 +116,7 @@ def _greeting(loaded: Loaded, binds: tuple[str, ...]) -> list[str]:
     """Where it listens, what it serves, and a command to try."""
     pipeline = loaded.pipelines[0]
     names = list(dict.fromkeys(name for each in loaded.pipelines for name in routes_of(loaded.config, each)))
-    first = next(iter(routes_of(loaded.config, pipeline)), "MODEL")
+    first = next(iter(routes_of(loaded.config, pipeline)), "MODEL").replace("*", "x")
     return [
         f"hookline {version('hookline')} serves {loaded.config.file} on {', '.join(binds)}",
         f"models: {', '.join(names) or 'none'}",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import socket
+from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import attrs
 from hypercorn.config import Config as ServerConfig
@@ -48,7 +50,31 @@ def serve_file(config: Path, options: ServerOptions) -> int:
     settings.graceful_timeout = options.graceful_timeout
     settings.backlog = options.backlog
     settings.keep_alive_timeout = options.keep_alive
-    return run(settings)
+    with _Asked() as asked:
+        status = run(settings)
+    # Hypercorn ends, with status 0, when a worker dies; a supervisor must see that it was not asked to.
+    if status or asked.to_end:
+        return status
+    raise ServerError("a worker process ended by itself, and the server with it; its log has the details")
+
+
+class _Asked:
+    """Notes the signals that reach this process while Hypercorn's own handlers are at work."""
+
+    to_end = False
+    """Whether a signal asked the server to end; known once this is left."""
+
+    def __enter__(self) -> Self:
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        self._before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.set_wakeup_fd(self._before)
+        with self._writer, self._reader, suppress(BlockingIOError):
+            self.to_end = bool({signal.SIGINT, signal.SIGTERM} & set(self._reader.recv(4096)))
 
 
 def check_binds(binds: tuple[str, ...]) -> None:

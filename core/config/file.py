@@ -46,7 +46,7 @@ def _parse(path: Path, file: str) -> Table:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError as error:
-        hint = "set the environment variable PIPELINES_TOML to the file to serve"
+        hint = "name the file: `hookline check FILE`, `hookline serve FILE`, or the environment variable PIPELINES_TOML"
         raise ConfigError("no such file", file=file, hint=hint) from error
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error

@@ -11,7 +11,6 @@ import pluggy
 
 from core import (
     Answer,
-    Call,
     Candidate,
     Chunk,
     Delta,
@@ -23,6 +22,7 @@ from core import (
     Stop,
     Task,
     Text,
+    UpstreamCall,
     hookimpl,
 )
 from core.chat import UpstreamClient
@@ -135,7 +135,7 @@ class Upstream:
     log: list[str] = attrs.field(factory=list)
 
     @hookimpl
-    def call_upstream(self) -> Call:
+    def call_upstream(self) -> UpstreamCall:
         return self.call()
 
     @asynccontextmanager

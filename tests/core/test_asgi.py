@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from core import Chunk
+from core import Chunk, hookimpl
 from core.asgi import BODY_LIMIT, ASGIApp
 from tests.core.fakes import gateway
 
@@ -150,6 +151,31 @@ async def test_lifespan() -> None:
     peer = Peer({"type": "lifespan.startup"}, {"type": "lifespan.shutdown"})
     await ASGIApp(served)({"type": "lifespan"}, peer.receive, peer.send)
     assert [event["type"] for event in peer.sent] == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+async def test_a_plugin_that_cannot_start_stops_the_server() -> None:
+    closed: list[str] = []
+
+    class Starts:
+        @hookimpl
+        def lifespan(self) -> Any:
+            @asynccontextmanager
+            async def life() -> AsyncIterator[None]:
+                closed.append("tried")
+                int("no bird")
+                yield
+
+            return life()
+
+    served, _ = gateway(hello, Starts())
+    peer = Peer({"type": "lifespan.startup"})
+    with capture_logs() as logs:
+        await ASGIApp(served)({"type": "lifespan"}, peer.receive, peer.send)
+    (event,) = peer.sent
+    assert event["type"] == "lifespan.startup.failed"
+    assert event["message"].startswith("ValueError: invalid literal")
+    assert "plugin 'Starts'" in event["message"]
+    assert (logs[0]["event"], closed) == ("the start failed", ["tried"])
 
 
 async def test_websockets_are_closed() -> None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import logging
 import time
 
+import pytest
+
 from core.deltas import Stop, Text, Usage
-from core.errors import RequestError
+from core.errors import GatewayError, RequestError, UpstreamError
 from core.record import Record
 from core.request import Candidate, HTTPRequest, Request, Route
 
@@ -51,3 +54,22 @@ def test_an_answer_has_them_all() -> None:
 def test_no_header_but_the_agent_is_told() -> None:
     http = HTTPRequest("POST", "/", headers=[(b"x-api-key", b"sk-secret"), (b"authorization", b"Bearer sk-secret")])
     assert "sk-secret" not in repr(Record(http).fields())
+
+
+@pytest.mark.parametrize(
+    ("error", "level"),
+    [
+        (None, "INFO"),
+        (RequestError("x"), "WARNING"),
+        (UpstreamError("x"), "ERROR"),
+        (UpstreamError("x", kind="rate_limit"), "WARNING"),
+    ],
+)
+def test_the_line_is_as_loud_as_the_fault(error: GatewayError | None, level: str) -> None:
+    assert logging.getLevelName(Record(HTTP, error=error).level) == level
+
+
+def test_the_cause_is_told_to_the_operator() -> None:
+    error = UpstreamError("the upstream cannot be reached")
+    error.__cause__ = ConnectionError("Cannot connect to host 127.0.0.1:9")
+    assert Record(HTTP, error=error).fields()["cause"] == "ConnectionError: Cannot connect to host 127.0.0.1:9"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
+from core.request import HTTPRequest
+from tests.mapping.ends import Script, Sink
 from tests.mapping.wire import ASK, HI, F, Wire
 
 COUNT = "/v1/messages/count_tokens"
@@ -57,6 +63,43 @@ def test_count_tokens_never_fails(wire: Wire, reply: httpx.Response) -> None:
     assert got.json["input_tokens"] > 0
 
 
+class Slow(Script):
+    """An upstream that answers only when it is let go; `most` is how many requests it had at once."""
+
+    def __init__(self) -> None:
+        super().__init__([httpx.Response(200, json={"count": 42})])
+        self.go = anyio.Event()
+        self.most = self.now = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.go.wait()
+        self.now -= 1
+        return await super().handle_async_request(request)
+
+
+def test_many_counts_at_once(wire: Wire) -> None:
+    """25 of them, five of which ask what another one asks."""
+    upstream, sinks = Slow(), [Sink() for _ in range(25)]
+
+    async def run() -> None:
+        gateway = wire.assembly("vllm").gateway(upstream)
+        async with gateway.running(), anyio.create_task_group() as group:
+            for number, sink in enumerate(sinks):
+                body = {"model": "client-model", "messages": [{**HI, "content": f"text {number % 20}"}]}
+                http = HTTPRequest("POST", COUNT, body=json.dumps(body).encode(), id="req_1")
+                group.start_soon(gateway.handle, http, sink)
+            for _ in range(100):
+                await anyio.lowlevel.checkpoint()
+            upstream.go.set()
+
+    with capture_logs():
+        anyio.run(run)
+    assert [json.loads(sink.body) for sink in sinks] == [{"input_tokens": 42}] * 25
+    assert (len(upstream.requests), upstream.most) == (20, 4)
+
+
 def test_count_tokens_fields(wire: Wire) -> None:
     body = {"model": "client-model", "messages": [HI], "speed": "fast", "context_management": {}, "x": 1}
     assert wire.ask(COUNT, body).status == 200
@@ -84,6 +127,15 @@ def test_models_limits(wire: Wire) -> None:
     table = {"models": {"two": {"backend": "upstream", "context": 32768, "max_output_tokens": 8192}}}
     (model,) = wire.ask("/v1/models", options=table).json["data"]
     assert (model["max_input_tokens"], model["max_tokens"]) == (32768, 8192)
+
+
+def test_models_of_a_backend(wire: Wire) -> None:
+    table = {"models": {"*": {"backend": "upstream", "list": True}, "mine": {"backend": "upstream"}}}
+    served = httpx.Response(200, json={"data": [{"id": "Qwen/Qwen3", "created": 1700000000, "max_model_len": 32768}]})
+    got = wire.ask("/v1/models", None, served, options=table)
+    mine, theirs = got.json["data"]
+    assert (mine["id"], theirs["id"], theirs["max_input_tokens"]) == ("mine", "Qwen/Qwen3", 32768)
+    assert theirs["created_at"] == "2023-11-14T22:13:20Z"
 
 
 def test_models_pages(wire: Wire) -> None:

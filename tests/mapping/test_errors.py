@@ -156,17 +156,23 @@ def test_finish_reasons_of_failure(wire: Wire, finish: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "status", "kind"),
     [
-        (httpx.ConnectError("refused"), 529, "overloaded_error"),
+        (httpx.ConnectError("refused by upstream.invalid"), 529, "overloaded_error"),
+        (httpx.ConnectTimeout("slow"), 504, "timeout_error"),
         (httpx.ReadTimeout("slow"), 504, "timeout_error"),
-        (httpx.RemoteProtocolError("gone"), 502, "api_error"),
     ],
 )
-def test_network(wire: Wire, fault: Exception, status: int, kind: str) -> None:
+def test_no_answer(wire: Wire, fault: Exception, status: int, kind: str) -> None:
     for stream in (False, True):
-        reply = replay(["openai"], [], request=ASK, stream=stream, fails=fault)
+        got = wire.ask("/v1/messages", {**ASK, "stream": stream}, fault)
+        assert (got.status, got.json["error"]["type"]) == (status, kind)
+        assert "upstream.invalid" not in got.json["error"]["message"]
+
+
+def test_connection_cut(wire: Wire) -> None:
+    for stream in (False, True):
+        reply = replay(["openai"], [], request=ASK, stream=stream, fails=httpx.RemoteProtocolError("gone"))
         assert reply.error is not None
-        assert (reply.status, reply.error["type"]) == (status, kind)
-        assert "upstream.invalid" not in reply.error["message"]
+        assert (reply.status, reply.error["type"]) == (502, "api_error")
 
 
 def test_envelope(wire: Wire) -> None:

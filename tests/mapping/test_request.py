@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.config import Secret
 from core.testing import UpstreamAnswer
 from tests.mapping.wire import ASK, BACKENDS, HI, F, Wire
 
@@ -35,6 +36,11 @@ def test_the_clients_key(wire: Wire) -> None:
     got = wire.ask("/v1/messages", ASK, headers=keys)
     assert got.status == 200
     assert "sk-ant-secret" not in str(got.requests[0].headers.raw)
+    for backend, header in (("openai", "authorization"), ("azure", "api-key")):
+        own = {"backend": {"key": Secret("sk-own")}}
+        sent = wire.ask("/v1/messages", ASK, headers=keys, backend=backend, options=own).requests[0].headers
+        assert sent[header] == ("Bearer sk-own" if header == "authorization" else "sk-own")
+        assert "sk-ant-secret" not in str(sent.raw)
 
 
 def test_model(wire: Wire) -> None:
@@ -53,12 +59,28 @@ def test_max_tokens(wire: Wire, backend: str) -> None:
     body = wire.sent(backend, max_tokens=9)
     limits = {name: value for name, value in body.items() if "max" in name}
     assert limits == {"max_completion_tokens" if backend == "azure" else "max_tokens": 9}
+    table = {"dialect": {"max_tokens_field": "max_completion_tokens"}}
+    assert wire.sent(max_tokens=9, options=table)["max_completion_tokens"] == 9
 
 
 def test_max_tokens_above_the_cap(wire: Wire) -> None:
     table = {"models": {"*": {"backend": "upstream", "max_output_tokens": 8192}}}
     assert wire.sent(max_tokens=128000, options=table)["max_tokens"] == 8192
     assert wire.sent(max_tokens=100, options=table)["max_tokens"] == 100
+
+
+def test_max_tokens_above_the_window(wire: Wire) -> None:
+    table = {"models": {"*": {"backend": "upstream", "context": 8192}}}
+    assert 8000 < wire.sent(max_tokens=128000, options=table)["max_tokens"] < 8192
+    assert wire.sent(max_tokens=100, options=table)["max_tokens"] == 100
+
+
+def test_extra_body(wire: Wire) -> None:
+    table = {"models": {"*": {"backend": "upstream", "extra_body": {"min_p": 0.1}}}}
+    assert (
+        wire.sent(options={**table, "backend": {"extra_body": {"seed": 7}}}).items()
+        >= {"seed": 7, "min_p": 0.1}.items()
+    )
 
 
 def test_max_tokens_0(wire: Wire) -> None:

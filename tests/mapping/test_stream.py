@@ -97,6 +97,20 @@ def test_framing(wire: Wire, framing: Framing) -> None:
     assert message["content"] == [{"type": "text", "text": "naïve 日本 🙂"}]
 
 
+def test_chunks_that_say_nothing(wire: Wire) -> None:
+    quiet: list[dict[str, Any]] = [
+        {"id": "", "choices": [], "prompt_filter_results": []},
+        {"choices": [{"index": 0, "finish_reason": None, "content_filter_results": {}}]},
+        {"choices": [{"index": 0, "delta": {"role": "assistant", "content": None, "tool_calls": None}}]},
+        {"choices": [{"index": 1, "delta": {"content": "another choice"}}]},
+        {"choices": [], "prompt_progress": {"total": 9}},
+    ]
+    text = {"choices": [{"index": 0, "delta": {"content": "A"}}]}
+    finish = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    message = wire.answer(Framing().stream([*quiet, text, *quiet, finish, *quiet]), "azure")
+    assert message["content"] == [{"type": "text", "text": "A"}]
+
+
 def test_error_in_the_middle(wire: Wire) -> None:
     broken = UpstreamAnswer(text="A", error={"message": "out of memory", "type": "server_error"})
     events = wire.events(broken)

@@ -57,6 +57,13 @@ def test_budget(wire: Wire, backend: str, wanted: dict[str, Any]) -> None:
     assert switches(wire, backend, thinking={"type": "enabled", "budget_tokens": 4096}) == wanted
 
 
+def test_budget_of_a_clamped_request(wire: Wire) -> None:
+    table = {"models": {"*": {"backend": "upstream", "max_output_tokens": 1000}}}
+    thinking = {"type": "enabled", "budget_tokens": 4096}
+    body = wire.sent("vllm", thinking=thinking, max_tokens=8192, options=table)
+    assert (body["max_tokens"], body["thinking_token_budget"]) == (1000, 500)
+
+
 @pytest.mark.parametrize(
     ("budget", "effort"), [(1024, "low"), (2049, "medium"), (8193, "high"), (24577, "xhigh"), (200000, "xhigh")]
 )

@@ -161,7 +161,7 @@ def test_one_call_at_a_time(wire: Wire, backend: str) -> None:
     assert body.get("parallel_tool_calls") is (None if backend in ignores else False)
     calls = tuple(UpstreamToolCall(name, id=f"c{name}") for name in ("f", "g"))
     answer = UpstreamAnswer(text="Look.", tool_calls=calls, finish_reason="tool_calls")
-    message = wire.ask(
-        "/v1/messages", {**ASK, "tools": [F, G], "tool_choice": choice}, completion(answer), backend=backend
-    )
-    assert [block.get("name") for block in message.json["content"]] == [None, "f"]
+    for stream in (False, True):
+        asked = {**ASK, "tools": [F, G], "tool_choice": choice, "stream": stream}
+        got = wire.ask("/v1/messages", asked, completion(answer), backend=backend)
+        assert [block.get("name") for block in got.message["content"]] == [None, "f"]

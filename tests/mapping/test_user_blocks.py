@@ -109,9 +109,9 @@ def test_document_pdf(wire: Wire, backend: str) -> None:
 def test_document_pdf_without_text(wire: Wire) -> None:
     pdf = base64.b64encode(pdf_of("")).decode()
     block = document({"type": "base64", "media_type": "application/pdf", "data": pdf})
-    assert wire.refused("vllm", messages=[user(block)]).startswith(
-        "messages.0.content.0.source: this document holds no text"
-    )
+    for turn, place in ((user(block), "content.0"), (user(result([block])), "content.0.content.0")):
+        message = wire.refused("vllm", messages=[HI, CALL, turn] if "content.0.c" in place else [HI, turn])
+        assert f"{place}.source: this document holds no text" in message
 
 
 def test_document_url(wire: Wire) -> None:
@@ -183,8 +183,19 @@ def test_image_in_a_tool_result(wire: Wire, backend: str) -> None:
         assert sent[0]["content"] == note
         return
     assert sent[0] == {"role": "tool", "tool_call_id": "callabcd1", "content": "shot"}
+    linked = {"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}}
+    note = "[An image was here that cannot be shown: this model takes no images by URL, only as base64]"
+    assert results(wire, result([linked]), backend="ollama")[0]["content"] == note
     label = text("Shown by the result of tool call callabcd1:")
     assert sent[-1] == {"role": "user", "content": [label, INLINE, text("So?")]}
+
+
+def test_pdf_in_a_tool_result(wire: Wire) -> None:
+    block = document({"type": "base64", "media_type": "application/pdf", "data": PDF})
+    assert results(wire, result([block]), backend="vllm")[0]["content"] == "Hello page"
+    tool, following = results(wire, result([block]), backend="openai")
+    assert tool["content"] == ""
+    assert [part["type"] for part in following["content"]] == ["text", "file"]
 
 
 def test_image_inside_the_tool_message(wire: Wire) -> None:

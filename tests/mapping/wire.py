@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from core.request import HTTPRequest
 from core.testing import Assembly, Mode, Reply, UpstreamAnswer, assert_split_invariant, fold, fold_json, replayer
+from tests.mapping.ends import Script, Sink
 
 BACKENDS = (
     "vllm",
@@ -59,6 +60,11 @@ class Got:
         return json.loads(self.body)
 
     @property
+    def message(self) -> dict[str, Any]:
+        """The client's message, put together if it was streamed."""
+        return (fold(self.body) if self.body.startswith(b"event:") else fold_json(self.body)).message
+
+    @property
     def sent(self) -> list[Any]:
         """The bodies that reached the upstream."""
         return [json.loads(request.content) for request in self.requests]
@@ -71,13 +77,16 @@ class Wire:
         self._assemblies: dict[tuple[str, str], Assembly] = {}
 
     def assembly(self, backend: str, options: Options | None = None) -> Assembly:
-        """The loaded plugins of a backend, with tables of options; `dialect` is what its own table overrides."""
+        """The loaded plugins of a backend, with tables of options.
+
+        `dialect` stands for what the backend's own table overrides of its dialect, `backend` for its other keys.
+        """
         key = (backend, json.dumps(options, default=str))
         if key not in self._assemblies:
             tables = dict(options or {})
-            dialect = tables.pop("dialect", {})
+            own = {**tables.pop("backend", {}), "dialect": tables.pop("dialect", {})}
             made = self._assemblies[key] = Assembly([backend], tables)
-            made._backend = attrs.evolve(made._backend, dialect=dialect)
+            made._backend = attrs.evolve(made._backend, **own)
         return self._assemblies[key]
 
     def sent(self, backend: str = "openai", *, options: Options | None = None, **fields: Any) -> dict[str, Any]:
@@ -148,7 +157,7 @@ class Wire:
         self,
         path: str = "/v1/messages",
         body: Any = None,
-        *replies: httpx.Response,
+        *replies: httpx.Response | Exception,
         backend: str = "openai",
         options: Options | None = None,
         headers: Mapping[str, str] | None = None,
@@ -159,11 +168,11 @@ class Wire:
 
         Without a `body` it is a GET. A reply that is none given is a plain answer.
         """
-        network = _Script(replies or (completion(),))
+        network = Script(replies or (completion(),))
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         pairs = [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
         http = HTTPRequest(method or ("GET" if body is None else "POST"), path, "", query, pairs, data, id="req_1")
-        sink = _Sink()
+        sink = Sink()
 
         async def run() -> None:
             gateway = self.assembly(backend, options).gateway(network)
@@ -173,11 +182,9 @@ class Wire:
         with capture_logs() as log:
             anyio.run(run)
         assert [entry for entry in log if entry["event"] == "fault"] == []
-        if sink.headers["content-type"].startswith("text/event-stream"):
-            fold(sink.body)
-        elif path.endswith("/messages"):
-            fold_json(sink.body)
-        return Got(sink.status, sink.headers, sink.body, network.requests)
+        got = Got(sink.status, sink.headers, sink.body, network.requests)
+        assert not path.endswith("/messages") or got.message or got.json["error"]
+        return got
 
     def _play(
         self,
@@ -209,29 +216,3 @@ def events_of(body: bytes) -> list[dict[str, Any]]:
 def without_made(blocks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The blocks without their signatures, which are made here."""
     return [{name: value for name, value in block.items() if name != "signature"} for block in blocks]
-
-
-class _Script(httpx.AsyncBaseTransport):
-    def __init__(self, replies: Sequence[httpx.Response]) -> None:
-        self.requests: list[httpx.Request] = []
-        self._replies = replies
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await request.aread()
-        reply = self._replies[min(len(self.requests), len(self._replies) - 1)]
-        self.requests.append(request)
-        return httpx.Response(reply.status_code, headers=reply.headers, content=reply.content)
-
-
-class _Sink:
-    def __init__(self) -> None:
-        self.status = 0
-        self.headers: dict[str, str] = {}
-        self.body = b""
-
-    async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
-        self.status = status
-        self.headers = {name.decode().lower(): value.decode() for name, value in headers}
-
-    async def send(self, data: bytes, more: bool) -> None:
-        self.body += data

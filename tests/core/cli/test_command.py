@@ -50,9 +50,7 @@ def test_check_prints_the_pipelines() -> None:
     assert "main with backend one" in result.stdout
 
 
-@pytest.mark.parametrize(
-    "command", [["check"], ["check", "other.toml"], ["serve"], ["serve", "--config", "other.toml"]]
-)
+@pytest.mark.parametrize("command", [["check"], ["check", "other.toml"], ["serve"], ["serve", "other.toml"]])
 def test_a_wrong_file_is_one_line_and_status_1(folder: Path, command: list[str]) -> None:
     for name in ("pipelines.toml", "other.toml"):
         (folder / name).write_text(PIPELINE + BACKEND + "ulr = 3")
@@ -87,7 +85,7 @@ def test_serve_greets_and_runs(served: list[tuple[Path, ServerOptions]]) -> None
 
 def test_serve_takes_its_options(served: list[tuple[Path, ServerOptions]]) -> None:
     arguments = "--bind 127.0.0.1:1 --bind [::1]:2 --bind 127.0.0.1:1 --workers 3 --worker-class asyncio"
-    more = "--graceful-timeout 1 --backlog 5 --keep-alive 2.5 --config pipelines.toml"
+    more = "--graceful-timeout 1 --backlog 5 --keep-alive 2.5 pipelines.toml"
     assert run("serve", *arguments.split(), *more.split()).exit_code == 0
     options = ServerOptions(("127.0.0.1:1", "[::1]:2"), 3, "asyncio", 1.0, 5, 2.5)
     assert served == [(Path("pipelines.toml"), options)]

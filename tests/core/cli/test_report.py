@@ -60,6 +60,7 @@ def test_routes_are_asked_of_the_pipeline_and_globs_are_among_them(tmp_path: Pat
     pipeline = PIPELINE.replace(f"{HERE}:Front", f'{HERE}:Front", "models')
     loaded = load(config_of(tmp_path, models + pipeline + BACKEND), {})
     assert routes_of(loaded.config, loaded.pipelines[0]) == {
+        "model-one": (Candidate("one", "upstream"),),
         "a": (Candidate("one", "a"),),
         "claude-*": (Candidate("one", "up"),),
     }

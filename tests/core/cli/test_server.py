@@ -1,5 +1,6 @@
 import os
 import shlex
+import signal
 import socket
 from pathlib import Path
 
@@ -15,7 +16,7 @@ def test_serve_file_hands_hypercorn_our_defaults(tmp_path: Path, monkeypatch: py
 
     def run(settings: ServerConfig) -> int:
         ran.append(settings)
-        return 3
+        return 3  # what Hypercorn says of itself is passed on
 
     monkeypatch.setattr(server, "run", run)
     monkeypatch.setenv("PIPELINES_TOML", "other.toml")
@@ -26,6 +27,27 @@ def test_serve_file_hands_hypercorn_our_defaults(tmp_path: Path, monkeypatch: py
     assert (settings.application_path, settings.bind, settings.workers) == ("core.app:app", ["127.0.0.1:8080"], 1)
     assert (settings.worker_class, settings.backlog) == ("uvloop", 1024)
     assert (settings.graceful_timeout, settings.keep_alive_timeout) == (30.0, 75.0)
+
+
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, None])
+def test_a_server_that_ends_unasked_is_an_error(asked: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(settings: ServerConfig) -> int:
+        if asked is not None:
+            signal.raise_signal(asked)
+        return 0
+
+    monkeypatch.setattr(server, "run", run)
+    monkeypatch.setenv("PIPELINES_TOML", "")
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        if asked is None:
+            with pytest.raises(ServerError, match="ended by itself"):
+                serve_file(Path("p.toml"), ServerOptions())
+        else:
+            assert serve_file(Path("p.toml"), ServerOptions()) == 0
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def test_uvloop_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

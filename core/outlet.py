@@ -1,0 +1,77 @@
+"""The way of an answer's bytes to the client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import attrs
+
+from core.deltas import Delta
+from core.hookspecs import Answer
+from core.record import Record
+from core.request import HTTPRequest
+from core.translation import Translation
+
+_LAST_WORDS: Final = (
+    b'{"type":"error","error":{"type":"api_error","message":"the gateway failed on this request; its log has the '
+    b'details"},"request_id":"%b"}'
+)
+"""What a client gets when its own protocol's writer is broken: the envelope of the Messages API, the one most know."""
+
+
+class Sink(Protocol):
+    """Where an answer's bytes go."""
+
+    async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        """Status and headers, once, before the first bytes."""
+
+    async def send(self, data: bytes, more: bool) -> None:
+        """Bytes of the body; `more` False ends it."""
+
+
+@attrs.define
+class Outlet:
+    """The way to the client: an answer's writer on a sink."""
+
+    sink: Sink
+    record: Record
+    answer: Answer | None = None
+    translators: Translation | None = None
+    started: bool = False
+
+    async def feed(self, deltas: Sequence[Delta]) -> None:
+        """Deltas for the answer."""
+        if deltas and self.answer is not None:
+            self.record.note(deltas)
+            await self.write(self.answer.feed(deltas))
+
+    async def finish(self, deltas: Sequence[Delta]) -> None:
+        """The last deltas and the end."""
+        if self.answer is not None:
+            self.record.note(deltas)
+            await self.write(self.answer.feed(deltas) + self.answer.finish(), last=True)
+
+    async def write(self, data: bytes, *, last: bool = False) -> None:
+        """Send; status and headers go out before the first bytes, not earlier."""
+        if not self.started:
+            if not (data or last) or self.answer is None:
+                return
+            self.started = True
+            self.record.status = self.answer.status
+            self.record.first = time.monotonic()
+            await self.sink.start(self.answer.status, self.answer.headers)
+        if data or last:
+            await self.sink.send(data, not last)
+
+    async def last_words(self, http: HTTPRequest) -> None:
+        """The end of an answer whose writer failed: the bare minimum while nothing was sent, else nothing more."""
+        if not self.started:
+            self.started = True
+            self.record.status = 500
+            headers = [(b"content-type", b"application/json"), (b"request-id", http.id.encode())]
+            await self.sink.start(500, headers)
+            await self.sink.send(_LAST_WORDS % http.id.encode(), False)
+        else:
+            await self.sink.send(b"", False)

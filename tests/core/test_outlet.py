@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from core.deltas import Stop, Text, Usage
+from core.outlet import Outlet
+from core.record import Record
+from core.request import HTTPRequest
+from tests.core.fakes import Collected, TextAnswer
+
+pytestmark = pytest.mark.anyio
+
+HTTP = HTTPRequest("POST", "/say", id="req_1")
+
+
+def outlet(*, stream: bool) -> tuple[Outlet, Collected]:
+    sink = Collected()
+    return Outlet(sink, Record(HTTP), TextAnswer(HTTP, stream)), sink
+
+
+async def test_nothing_goes_out_before_there_is_something_to_say() -> None:
+    out, sink = outlet(stream=True)
+    await out.feed([])
+    await out.feed([Usage(1, 2)])
+    assert (out.started, sink.status) == (False, 0)
+    await out.feed([Text("a")])
+    assert (out.started, sink.status, sink.pieces) == (True, 200, [b"a"])
+
+
+async def test_the_record_learns_what_went_out() -> None:
+    out, sink = outlet(stream=False)
+    await out.finish([Text("a"), Usage(1, 2), Stop("end_turn")])
+    record = out.record
+    assert (record.status, record.usage, record.stop) == (200, Usage(1, 2), Stop("end_turn"))
+    assert record.first >= record.started
+    assert (sink.body, sink.ended) == (b"a<end_turn>", True)
+
+
+async def test_without_a_writer_there_is_nothing_to_send() -> None:
+    sink = Collected()
+    out = Outlet(sink, Record(HTTP))
+    await out.feed([Text("a")])
+    await out.finish([Text("a")])
+    await out.write(b"a", last=True)
+    assert sink.status == 0
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_last_words(stream: bool) -> None:
+    out, sink = outlet(stream=stream)
+    await out.feed([Text("a")])
+    await out.last_words(HTTP)
+    assert sink.ended
+    assert (sink.status, sink.body == b"a") == ((200, True) if stream else (500, False))
+    assert stream or b'"request_id":"req_1"' in sink.body
