@@ -24,6 +24,9 @@ from core.chat.transport import NETWORK_ERRORS, network_error
 from core.errors import RequestError, UpstreamError
 from core.request import Request, Route
 
+LAST_WORDS = 5.0
+"""Seconds that the counts may take after the finish_reason; some servers then neither say [DONE] nor close."""
+
 DRAIN = 0.25
 """Seconds that a finished answer may take to end its connection's turn, so that the connection can be kept."""
 
@@ -111,7 +114,7 @@ async def _chunks(
     broken: Exception | None = None
     pace = Pace()
     try:
-        async for data in reads:
+        while (data := await _next(reads, reader)) is not None:
             await pace.step()
             chunks = reader.feed(data)
             restore_names(chunks, names)
@@ -132,6 +135,15 @@ async def _chunks(
         raise network_error(broken) from broken
     if reader.error is not None:
         raise reader.error
+
+
+async def _next(reads: AsyncIterator[bytes], reader: ChunkReader) -> bytes | None:
+    """The next read; None at the end, which is also a server that goes silent after the finish_reason."""
+    if not reader.finished:
+        return await anext(reads, None)
+    with anyio.move_on_after(LAST_WORDS):
+        return await anext(reads, None)
+    return None
 
 
 async def _close(response: httpx.Response, reads: AsyncIterator[bytes], reader: ChunkReader) -> None:

@@ -21,6 +21,8 @@ BODY_LIMIT: Final = 64 * 1024 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r\n"
 _EMPTY: Final[dict[str, Any]] = {}
+_FIRST: Final = (0, None, "0", "")
+"""The `index` of the choice that was asked for, as servers write it."""
 
 
 def the_choice(chunk: Chunk) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def the_choice(chunk: Chunk) -> dict[str, Any]:
     if not isinstance(choices, list):
         return _EMPTY
     for choice in choices:
-        if isinstance(choice, dict) and not choice.get("index"):
+        if isinstance(choice, dict) and choice.get("index") in _FIRST:
             return choice
     return _EMPTY
 
@@ -38,6 +40,10 @@ def the_delta(choice: dict[str, Any]) -> dict[str, Any]:
     """The choice's delta, or {} (Azure sends choices without one)."""
     delta = choice.get("delta")
     return delta if isinstance(delta, dict) else _EMPTY
+
+
+def _message(choice: dict[str, Any]) -> bool:
+    return isinstance(choice.get("message", choice.get("delta")), dict)
 
 
 def one_chunk(completion: Chunk) -> Chunk:
@@ -134,8 +140,10 @@ class ChunkReader:
             self._fail("the upstream's answer is not JSON, or was cut off")
             return []
         self.error = failure_in(completion, self._hide)
-        if self.error is None and not (isinstance(completion, dict) and the_choice(completion)):
-            self._fail("the upstream's answer holds no choice")
+        if self.error is None:
+            choice = the_choice(completion) if isinstance(completion, dict) else _EMPTY
+            if not _message(choice):
+                self._fail(f"the upstream's answer holds no {'message' if choice else 'choice'}")
         if self.error is not None:
             return []
         self.done = self.finished = True

@@ -25,6 +25,10 @@ ERROR_BODY_TIME = 5.0
 """Seconds in which they must come."""
 
 
+_SECRET_WORD = 8
+"""Characters that make a word of a configured value a secret by itself."""
+
+
 class UpstreamClient:
     """Speaks HTTP to one backend. All calls to the backend share it, and with it a pool of connections.
 
@@ -110,9 +114,11 @@ class UpstreamClient:
 
 
 def _secrets(backend: BackendConfig) -> list[str]:
-    secrets = [*backend.headers.values(), *filter(None, (backend.key, backend.proxy))]
-    password = httpx.URL(backend.proxy.reveal()).password if backend.proxy else ""
-    return [*(secret.reveal() for secret in secrets), password]
+    """Every configured secret, whole and word by word: an upstream repeats the abc of "Token abc" alone."""
+    told = [secret.reveal() for secret in (*backend.headers.values(), *filter(None, (backend.key, backend.proxy)))]
+    told += [*backend.query.values(), httpx.URL(backend.proxy.reveal()).password if backend.proxy else ""]
+    words = [word for value in told for word in value.split() if len(word) >= _SECRET_WORD]
+    return [*told, *words]
 
 
 def _address(url: httpx.URL | None) -> list[str]:

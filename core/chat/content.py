@@ -13,8 +13,8 @@ from core.chat.kept import Kept
 from core.chat.reasoning import Reasoning, ReasoningField
 from core.chat.text import Joiner
 from core.chat.toolcalls import ToolCalls
-from core.chat.usage import usage_of
-from core.deltas import Delta, Text, Thinking
+from core.chat.usage import together, usage_of
+from core.deltas import Delta, Text, Thinking, Usage
 
 _ANY_FIELD = ReasoningField()
 
@@ -36,6 +36,7 @@ class Content:
         self._kind: type[Text | Thinking] | None = None
         self._joiner = Joiner()
         self._calls: ToolCalls | None = None
+        self._usage: Usage | None = None
 
     def feed(self, chunk: Chunk) -> Sequence[Delta]:
         """The deltas of one chunk; [] for role-only, empty and null ones."""
@@ -45,7 +46,8 @@ class Content:
             self._delta(delta, out)
         usage = usage_of(chunk)
         if usage is not None:
-            out.append(usage)
+            self._usage = together(self._usage, usage)
+            out.append(self._usage)
         return out
 
     def flush(self) -> Sequence[Delta]:

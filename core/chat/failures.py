@@ -27,7 +27,8 @@ _SECRETS: Final = re.compile(
     r"|\b(?i:bearer)\s+(?=[\w.~+/=*-]*[\d*])[\w.~+/=*-]{6,}"
 )
 _TRACE: Final = re.compile(
-    r"\s*(?:Traceback \(most recent call last\):|\n\s*File \"[^\n]*\", line \d|\n\s+at \S+ ?\(|\bgoroutine \d+ \[).*",
+    r"\s*(?:Traceback \(most recent call last\):|\n\s*File \"[^\n]*\", line \d"
+    r"|\n\s+at [^\n]*(?:\(|:\d+:\d+)|\bgoroutine \d+ \[).*",
     re.DOTALL,
 )
 _KINDS: Final[dict[int, Kind]] = {

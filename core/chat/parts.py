@@ -72,8 +72,19 @@ def _document(block: DocumentBlock, path: str, dialect: Dialect, *, in_result: b
     for at, item in enumerate(block.content):
         parts += parts_of(item, f"{path}.source.content.{at}", dialect, in_result=in_result)
     if block.data or block.url or block.file_id:
-        parts.append(data_part(block, path, dialect))
+        parts.append(_data(block, path, dialect, noted=in_result))
     return parts
+
+
+def _data(block: DocumentBlock, path: str, dialect: Dialect, *, noted: bool) -> Part:
+    try:
+        return data_part(block, path, dialect)
+    except RequestError as error:
+        if not noted:
+            raise
+        # A client cannot choose what a tool gives back: a refusal would leave it stuck with this turn for good.
+        fault = error.message.removeprefix(f"{path}.").partition(": ")[2]
+        return {"type": "text", "text": f"[A document was here that cannot be read: {fault}]"}
 
 
 def json_text(value: Any, path: str) -> str:

@@ -67,7 +67,8 @@ def report_of(value: Any) -> Report:
 
 def is_report(value: dict[str, Any]) -> bool:
     """Whether an object that came with status 200 is an error and no chunk."""
-    if value.get("error") or value.get("object") == "error":
+    error = value.get("error")
+    if error or value.get("object") == "error" or (error is not None and "choices" not in value):
         return True
     if "choices" in value or "usage" in value:
         return False

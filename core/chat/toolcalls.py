@@ -56,8 +56,10 @@ class ToolCalls:
         function = fragment.get("function")
         function = function if isinstance(function, dict) else {}
         name, arguments = _word(function.get("name")), as_text(function.get("arguments"))
-        call, repeated = self._find(fragment.get("index"), _word(fragment.get("id")), name, arguments)
+        given = _word(fragment.get("id"))
+        call, repeated = self._find(fragment.get("index"), given, name, arguments)
         if call is not None:
+            self._adopt(call, given)
             self._keep_fields(call, fragment)
             if not repeated:
                 call.name = call.name or name
@@ -148,6 +150,15 @@ class ToolCalls:
         if name and last is not None and (name != last.name or not last.arguments.begun or last.arguments.complete):
             return None
         return last
+
+    def _adopt(self, call: _Call, given: str) -> None:
+        """Take the id that came after the call's first fragment, while the client has seen no other."""
+        if given and not call.given and call.number is None:
+            call.given = given
+            self._by_id.setdefault(given, call)
+            if given not in self._ids:
+                self._ids.add(given)
+                call.identity = given
 
     def _new(self, index: int | None, given: str) -> _Call:
         unique = given if given and given not in self._ids else f"toolu_{secrets.token_hex(12)}"

@@ -41,6 +41,18 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def together(before: Usage | None, now: Usage) -> Usage:
+    """The counts so far: what a later chunk does not tell again stays as it was."""
+    if before is None:
+        return now
+    return Usage(
+        now.input_tokens or before.input_tokens,
+        now.output_tokens or before.output_tokens,
+        now.cache_read_tokens or before.cache_read_tokens,
+        now.cache_creation_tokens or before.cache_creation_tokens,
+    )
+
+
 def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
         return 0

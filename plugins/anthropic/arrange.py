@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from core import Delta, State, Text, Thinking, ToolUse
+from core import Delta, State, Stop, Text, Thinking, ToolUse, Usage
 
 Piece = Text | Thinking | ToolUse | State
 """A delta that is part of a content block; a State is part of a thinking block."""
@@ -47,10 +47,14 @@ class Arranger:
         for delta in deltas:
             if isinstance(delta, State):
                 (out if self._open is Thinking else self._held).append(delta)
-            elif not isinstance(delta, Piece):
+            elif isinstance(delta, Piece):
+                if not (isinstance(delta, ToolUse) and self._drops(delta)):
+                    self._piece(delta, out)
+            elif isinstance(delta, Usage | Stop):
                 out.append(delta)
-            elif not (isinstance(delta, ToolUse) and self._drops(delta)):
-                self._piece(delta, out)
+            else:
+                # A translator's mistake must not pass for an answer that says less.
+                raise TypeError(f"{type(delta).__name__} is no delta of a message: {delta!r:.80}")
         return out
 
     def end(self) -> Sequence[State]:

@@ -21,6 +21,8 @@ from plugins.anthropic.structure import new_converter
 from plugins.anthropic.tools import tool_hook
 from plugins.anthropic.turns import settle
 
+BOM: Final = b"\xef\xbb\xbf"
+
 BILLING: Final = "x-anthropic-billing-header:"
 """How a system text begins that is no instruction but a note for the provider's books."""
 
@@ -77,6 +79,7 @@ class Parser:
 
 def load(data: bytes) -> dict[str, Any]:
     """The JSON object that a body holds. Raises RequestError."""
+    data = data.removeprefix(BOM)
     if not data.strip():
         raise RequestError("The request body is empty: send a JSON object with model, max_tokens and messages")
     try:

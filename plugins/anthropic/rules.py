@@ -8,12 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Final
 
 from core import Block, Message, Request, RequestError, Tool, ToolResultBlock, ToolUseBlock
 from plugins.anthropic.foreign import foreign_call
 
 Place = tuple[int, int, Block]
 """A block with the index of its message and its own index there."""
+
+
+MAX_MESSAGES: Final = 100_000
+"""The API's own bound."""
 
 
 def check(request: Request) -> None:
@@ -24,6 +29,8 @@ def check(request: Request) -> None:
         raise RequestError("max_tokens: Field required")
     if not request.messages:
         raise RequestError("messages: at least one message is required")
+    if len(request.messages) > MAX_MESSAGES:
+        raise RequestError(f"messages: at most {MAX_MESSAGES} messages are allowed, got {len(request.messages)}")
     if any(not sequence.strip() for sequence in request.stop_sequences):
         raise RequestError("stop_sequences: each stop sequence must contain non-whitespace")
     check_tools(request)

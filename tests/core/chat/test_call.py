@@ -156,6 +156,17 @@ async def test_a_backend_s_table_may_say_how_to_count() -> None:
 # --- what comes back ---
 
 
+async def test_after_the_finish_reason_the_rest_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.chat.call.LAST_WORDS", 0.05)
+    reply = UpstreamReply.sse([SAY, END], framing=Framing(done=False), hold=anyio.Event())
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        with anyio.fail_after(2):
+            async with Call(STREAM, ROUTE, client) as batches:
+                chunks = [chunk async for batch in batches for chunk in batch]
+        await upstream.exchanges[0].peer_closed()
+    assert chunks == [SAY, END]
+
+
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("body_of", ["sse", "json"])
 async def test_the_client_gets_its_own_names_of_tools(stream: bool, body_of: str) -> None:

@@ -312,3 +312,28 @@ def test_no_value_breaks_the_reader(values: list[Any], body: bool) -> None:
     chunks, reader = read(json.dumps(values[0]).encode() if body and values else sse(*map(json.dumps, values)))
     assert all(isinstance(chunk, dict) for chunk in chunks)
     assert reader.error is None or 400 <= reader.error.status <= 599
+
+
+@pytest.mark.parametrize("error", ["{}", '""', "false", "[]"])
+def test_an_empty_error_is_still_an_error(error: str) -> None:
+    chunks, reader = read(b'data: {"error":%b}\n\ndata: [DONE]\n\n' % error.encode())
+    assert (chunks, failed(reader).status) == ([], 502)
+
+
+def test_a_chunk_with_an_empty_error_beside_its_choices_is_a_chunk() -> None:
+    chunks, reader = read(b'data: {"error":"","choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n')
+    assert (len(chunks), reader.error) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "body", ['{"choices":[{"message":null}]}', '{"choices":[{"message":"hi"}]}', '{"choices":[{"text":"hi"}]}']
+)
+def test_a_body_without_a_message_is_an_error(body: str) -> None:
+    chunks, reader = read(body.encode())
+    assert (chunks, failed(reader).message) == ([], "the upstream's answer holds no message")
+
+
+@pytest.mark.parametrize(("index", "ours"), [("0", True), ('"0"', True), ("null", True), ("1", False), ('"1"', False)])
+def test_the_choice_is_the_first_however_its_number_is_written(index: str, ours: bool) -> None:
+    chunks, _ = read(b'data: {"choices":[{"index":%b,"delta":{"content":"a"}}]}\n\n' % index.encode())
+    assert bool(the_choice(chunks[0])) is ours

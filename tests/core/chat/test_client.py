@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import socket
+from typing import Any
 
 import anyio
 import httpx
@@ -330,3 +331,19 @@ async def test_no_answer_is_a_gateway_error() -> None:
         await post(client)
     assert caught.value.kind == "timeout"
     await client.aclose()
+
+
+async def test_secrets_are_hidden_word_by_word_and_those_of_the_query_too() -> None:
+    fields: dict[str, Any] = {
+        "key": Secret("topsecretkey-12345"),
+        "headers": {"x-other": Secret("Token hush-hush-9876")},
+        "query": {"api": "querysecret77"},
+    }
+    said = "bad key topsecretkey-12345 for hush-hush-9876 querysecret77"
+    async with (
+        MockUpstream(UpstreamReply.json({"error": said}, status=400)) as upstream,
+        client_of(upstream.url, **fields) as client,
+    ):
+        with pytest.raises(UpstreamError) as caught:
+            await client.post(b"{}")
+    assert caught.value.message == "bad key [hidden] for [hidden] [hidden]"

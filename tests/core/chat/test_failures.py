@@ -200,6 +200,9 @@ def test_a_broken_off_answer_is_not_told_as_its_error() -> None:
         ('boom\nTraceback (most recent call last):\n  File "/srv/x.py", line 3\nKeyError', "boom"),
         ('boom\n  File "/srv/x.py", line 3, in f\n    g()', "boom"),
         ("boom\n    at Object.run (/srv/x.js:3:1)\n    at go (/srv/y.js)", "boom"),
+        ("TypeError: x\n    at async Foo.bar (/srv/app/x.js:3:5)\n    at /srv/app/y.js:3:5", "TypeError: x"),
+        ("TypeError: x\n    at /srv/app/y.js:3:5\n    at new F (/x.js)", "TypeError: x"),
+        ("Meet me\n  at noon", "Meet me\n  at noon"),
         ("panic\ngoroutine 7 [running]:\nmain.go", "panic"),
         (" words \n", "words"),
         (

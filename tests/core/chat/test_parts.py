@@ -113,3 +113,10 @@ def test_json_text() -> None:
     assert json_text({"n": 2**70, "a": nested(300)}, "x").startswith('{"n":1180591620717411303424,"a":[[[')
     with pytest.raises(RequestError, match=r"^x\.input: "):
         json_text(DEEP, "x.input")
+
+
+def test_in_a_result_a_note_stands_for_a_document_that_cannot_be_read() -> None:
+    for document in (DocumentBlock(url="https://x/a.pdf"), DocumentBlock(media_type="application/pdf", data="AAAA")):
+        (note,) = parts_of(document, "messages.2.content.0", PLAIN, in_result=True)
+        assert note["text"].startswith("[A document was here that cannot be read: ")
+        assert "messages" not in note["text"]

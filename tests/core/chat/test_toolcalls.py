@@ -422,3 +422,10 @@ def test_two_long_interleaved_calls_do_not_take_quadratic_time(part: str) -> Non
 def test_many_calls_and_arguments_that_are_no_object_do_not_take_quadratic_time() -> None:
     assert seconds([piece("{}", "f", index=number) for number in range(5000)]) < 1.0
     assert seconds([piece("x", "f", index=0) for _ in range(10_000)]) < 1.0
+
+
+def test_an_id_that_comes_behind_the_arguments_is_the_call_s() -> None:
+    calls = ToolCalls()
+    assert calls.feed({"index": 0, "function": {"arguments": '{"x"'}}) == []
+    out = calls.feed({"index": 0, "id": "c1", "function": {"name": "f", "arguments": ": 1}"}})
+    assert out == [ToolUse(0, "", "c1", "f"), ToolUse(0, '{"x": 1}')]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chat.usage import usage_of
+from core.chat.usage import together, usage_of
 from core.deltas import Usage
 
 
@@ -68,3 +68,9 @@ def test_counts_are_never_anything_but_counts(usage: dict[str, Any]) -> None:
     found = usage_of({"usage": usage}) or Usage()
     counts = (found.input_tokens, found.output_tokens, found.cache_read_tokens, found.cache_creation_tokens)
     assert all(type(count) is int and 0 <= count < 2**53 for count in counts)
+
+
+def test_counts_told_apart_are_put_together() -> None:
+    first = together(None, Usage(10, 0, 4))
+    assert together(first, Usage(0, 7)) == Usage(10, 7, 4)
+    assert together(first, Usage(12, 7, 5, 1)) == Usage(12, 7, 5, 1)

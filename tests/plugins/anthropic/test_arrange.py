@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core import Delta, State, Stop, Text, Thinking, ToolUse, Usage
+from core import Delta, Model, State, Stop, Text, Thinking, ToolUse, Usage
 from plugins.anthropic.arrange import Arranger, kind_of, opens_block
 
 KEPT = State({"a": 1})
@@ -75,3 +75,9 @@ def test_a_piece_of_no_call_is_an_error(kind: Any) -> None:
 
 def test_a_state_is_of_the_thinking_kind() -> None:
     assert (kind_of(KEPT), kind_of(Text("x"))) == (Thinking, Text)
+
+
+@pytest.mark.parametrize("wrong", ["abc", [{"a": 1}], [Model("m")], [None]])
+def test_what_is_no_delta_is_a_fault_and_never_passed_over(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="is no delta of a message"):
+        Arranger().feed(wrong)
