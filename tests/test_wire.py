@@ -219,6 +219,8 @@ def words_of(body: str) -> str:
     if over := re.search(r"request \((\d+) tokens\).*\((\d+) tokens\)|length is (\d+).* at least (\d+) input", body):
         prompt, window, other_window, other_prompt = over.groups()
         return f"prompt is too long: {prompt or other_prompt} tokens > {window or other_window} maximum"
+    if over := re.search(r"max_tokens=(\d+) cannot be greater than max_model_len=(\d+)", body):
+        return f"max_tokens: {over[1]} > {over[2]}, which is the maximum allowed number of output tokens"
     if not body.startswith("{"):
         return body
     value = json.loads(body)

@@ -25,7 +25,7 @@ _SAID: Final[tuple[str, ...]] = (
     ),
     (
         rf"maximum context length (?:is|of) {_N.format('window')} tokens?.*?"
-        rf"(?:prompt contains|resulted in|messages contain) {_N.format('prompt')} (?:input )?tokens"
+        rf"(?:prompt contains|resulted in|messages contain|request has) {_N.format('prompt')} (?:input )?tokens"
     ),
     # SGLang
     rf"input \({_N.format('prompt')} tokens\) is longer than the model's context length \({_N.format('window')}",
@@ -46,7 +46,9 @@ _SAID: Final[tuple[str, ...]] = (
 )
 _PATTERNS: Final = tuple(re.compile(said, re.IGNORECASE | re.DOTALL) for said in _SAID)
 _CAP: Final = re.compile(
-    r"max_(?:completion_)?tokens[`'\"]? is too large: (?P<asked>\d+).*?supports at most (?P<cap>\d+)", re.DOTALL
+    r"max_(?:completion_)?tokens[`'\"]?(?: is too large: |=)(?P<asked>\d+)"
+    r".*?(?:supports at most |greater than max_model_len(?:=max_total_tokens)?=)(?P<cap>\d+)",
+    re.DOTALL,
 )
 _WITHOUT_NUMBERS: Final = re.compile(
     r"context[_ ]length[_ ]exceeded|exceed_context_size|exceeds? the (?:available |model's |maximum )*context"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from core import Block, Message, Request, RequestError, Tool, ToolResultBlock, ToolUseBlock
+from core import Block, Message, OtherBlock, Request, RequestError, TextBlock, Tool, ToolResultBlock, ToolUseBlock
 from plugins.anthropic.foreign import foreign_call
 
 Place = tuple[int, int, Block]
@@ -33,8 +33,17 @@ def check(request: Request) -> None:
         raise RequestError(f"messages: at most {MAX_MESSAGES} messages are allowed, got {len(request.messages)}")
     if any(not sequence.strip() for sequence in request.stop_sequences):
         raise RequestError("stop_sequences: each stop sequence must contain non-whitespace")
+    check_system_turns(request.messages)
     check_tools(request)
     check_pairing(request.messages)
+
+
+def check_system_turns(messages: Sequence[Message]) -> None:
+    """A system turn holds text; blocks that nobody knows yet pass, for it is where betas put theirs."""
+    for index, message in enumerate(messages):
+        for at, block in enumerate(message.content if message.role == "system" else ()):
+            if not isinstance(block, TextBlock | OtherBlock):
+                raise RequestError(f"messages.{index}.content.{at}: a `system` message holds `text` blocks alone")
 
 
 def check_tools(request: Request) -> None:

@@ -109,9 +109,15 @@ def test_document_pdf(wire: Wire, backend: str) -> None:
 def test_document_pdf_without_text(wire: Wire) -> None:
     pdf = base64.b64encode(pdf_of("")).decode()
     block = document({"type": "base64", "media_type": "application/pdf", "data": pdf})
-    for turn, place in ((user(block), "content.0"), (user(result([block])), "content.0.content.0")):
-        message = wire.refused("vllm", messages=[HI, CALL, turn] if "content.0.c" in place else [HI, turn])
-        assert f"{place}.source: this document holds no text" in message
+    message = wire.refused("vllm", messages=[HI, user(block)])
+    assert "content.0.source: this document holds no text" in message
+
+
+def test_document_in_a_tool_result_that_cannot_be_read(wire: Wire) -> None:
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": base64.b64encode(pdf_of("")).decode()}
+    for source in (pdf, {"type": "url", "url": "https://a.example/b.pdf"}):
+        message = results(wire, result([text("read"), document(source)]), backend="vllm")[0]
+        assert message["content"].startswith("read\n[A document was here that cannot be read: ")
 
 
 def test_document_url(wire: Wire) -> None:

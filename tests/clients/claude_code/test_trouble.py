@@ -64,7 +64,6 @@ def test_an_answer_cut_by_max_tokens_goes_on(claude: Claude, stage: Stage, tmp_p
     assert second[-2] == {"role": "assistant", "content": "Part one"}
 
 
-@pytest.mark.xfail(strict=True, reason="the upstream's wording is passed on as it is")
 def test_a_prompt_that_is_too_long_is_named_so(claude: Claude, stage: Stage, tmp_path: Path) -> None:
     model = stage.play("vllm-long", refusal(400, LONG, word="BadRequestError"))
     outcome = claude.run(tmp_path, model, "say it")

@@ -101,7 +101,6 @@ def test_the_gateway_s_time_limit(client: anthropic.Anthropic, stage: Stage) -> 
     assert caught.value.body["error"]["type"] == "timeout_error"
 
 
-@pytest.mark.xfail(strict=True, reason="the upstream's wording is passed on as it is")
 def test_a_prompt_that_is_too_long(client: anthropic.Anthropic, stage: Stage) -> None:
     said = "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens."
     model = stage.play("vllm-long", refusal(400, said, word="BadRequestError"))

@@ -97,3 +97,10 @@ def test_a_models_cap() -> None:
 @pytest.mark.parametrize("said", ["temperature is not supported", "", "rate limit", "context is everything: 5 > 4"])
 def test_other_errors_are_left_alone(said: str) -> None:
     assert overflow(said) is None
+
+
+def test_a_limit_over_the_window_is_a_cap_too() -> None:
+    said = "max_tokens=5000 cannot be greater than max_model_len=max_total_tokens=2048. Please request fewer output tokens."
+    assert (
+        overflow(said) == "max_tokens: 5000 > 2048, which is the maximum allowed number of output tokens for this model"
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from core import (
     Block,
+    ImageBlock,
     Message,
     OtherBlock,
     OtherTool,
@@ -19,7 +20,7 @@ from core import (
 )
 from core import ToolUseBlock as Use
 from core.request import Role
-from plugins.anthropic.rules import check, check_pairing
+from plugins.anthropic.rules import check, check_pairing, check_system_turns
 
 SERVERS = OtherBlock("server_tool_use", {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}})
 HI = Message("user", (TextBlock("hi"),))
@@ -152,3 +153,11 @@ def test_broken_pairs(messages: list[Message], message: str) -> None:
     with pytest.raises(RequestError) as caught:
         check_pairing(messages)
     assert caught.value.message.startswith(message)
+
+
+def test_a_system_turn_holds_text() -> None:
+    check_system_turns(
+        (Message("system", (TextBlock("a"), OtherBlock("tool_addition", {}))), Message("user", (ImageBlock(url="u"),)))
+    )
+    with pytest.raises(RequestError, match=r"^messages\.1\.content\.1: a `system` message holds `text` blocks alone$"):
+        check_system_turns((Message("user", ()), Message("system", (TextBlock("a"), ImageBlock(url="u")))))

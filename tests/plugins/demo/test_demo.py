@@ -90,8 +90,8 @@ async def test_count_tokens_gives_only_the_usage() -> None:
 
 
 async def test_a_refusal_is_an_upstream_error() -> None:
-    with pytest.raises(UpstreamError, match="messages") as caught:
-        await chunks_of(demo_call(Request("message", "demo")))
+    with pytest.raises(UpstreamError, match="max_tokens") as caught:
+        await chunks_of(demo_call(asking(), extra_body={"max_tokens": 0}))
     assert (caught.value.kind, caught.value.status) == ("invalid_request", 400)
 
 
