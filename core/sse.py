@@ -1,4 +1,4 @@
-"""Server-sent events: bytes to events, whatever the cuts and line ends, and events to bytes."""
+"""Server-sent events: bytes to events, whatever the cuts and line ends."""
 
 from __future__ import annotations
 
@@ -77,8 +77,3 @@ class EventDecoder:
             elif field == b"event":
                 name = value.removeprefix(b" ").decode("utf-8", "replace")
         return Event(name, b"\n".join(lines)) if lines else None
-
-
-def encode_event(name: str, data: bytes) -> bytes:
-    """One event as bytes; `data` is a single line."""
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), data)

@@ -16,7 +16,7 @@ import attrs
 import pytest
 
 from core import chat, testing
-from core.loader.checks import check_class, hook_names, implementations_of
+from core.loader.classes import check_class, hook_names, implementations_of
 from core.testing import strategies
 
 ROOT = Path(__file__).parents[1]

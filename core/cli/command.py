@@ -25,7 +25,12 @@ from core.errors import ConfigError
 from core.loader import Loaded, load
 
 _DEFAULTS: Final = ServerOptions()
-_FILE: Final = "PIPELINES_TOML, or ./pipelines.toml"
+_File = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FILE", help="The pipelines.toml to read.", show_default="PIPELINES_TOML, or ./pipelines.toml"
+    ),
+]
 
 
 def main() -> None:
@@ -57,20 +62,21 @@ def hookline(
 
 
 def serve(  # noqa: PLR0917  the options of a command
-    file: Annotated[Path | None, typer.Argument(help="The file to serve.", show_default=_FILE)] = None,
+    file: _File = None,
     bind: Annotated[
-        list[str] | None, typer.Option(help="HOST:PORT to listen on; may be repeated.", show_default="127.0.0.1:8080")
+        list[str] | None,
+        typer.Option(metavar="HOST:PORT", help="Where to listen; may be repeated.", show_default="127.0.0.1:8080"),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that serve.")] = _DEFAULTS.workers,
+    workers: Annotated[int, typer.Option(min=1, metavar="N", help="Processes.")] = _DEFAULTS.workers,
     worker_class: Annotated[
         WorkerClass | None, typer.Option(help="Event loop.", show_default="uvloop where installed")
     ] = None,
     graceful_timeout: Annotated[
-        float, typer.Option(min=0, help="Seconds that running requests have left when the server is told to stop.")
+        float, typer.Option(min=0, metavar="SECONDS", help="What running requests have left at the end.")
     ] = _DEFAULTS.graceful_timeout,
-    backlog: Annotated[int, typer.Option(min=1, help="Connections that may wait.")] = _DEFAULTS.backlog,
+    backlog: Annotated[int, typer.Option(min=1, metavar="N", help="Connections that may wait.")] = _DEFAULTS.backlog,
     keep_alive: Annotated[
-        float, typer.Option(min=0, help="Seconds for which an idle connection is kept.")
+        float, typer.Option(min=0, metavar="SECONDS", help="How long an idle connection is kept.")
     ] = _DEFAULTS.keep_alive,
 ) -> None:
     """Check pipelines.toml, then serve it."""
@@ -90,9 +96,9 @@ def serve(  # noqa: PLR0917  the options of a command
 
 
 def check(
-    file: Annotated[Path | None, typer.Argument(help="The file to check.", show_default=_FILE)] = None,
+    file: _File = None,
 ) -> None:
-    """Check pipelines.toml and print the pipelines it makes, hook by hook."""
+    """Check pipelines.toml and print what it makes."""
     typer.echo(report(_load(file or config_path(os.environ))))
 
 

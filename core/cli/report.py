@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from urllib.parse import urlsplit
+from collections.abc import Iterator, Sequence
 
 import pluggy
 
+from core.chat.address import chat_url
 from core.config import BackendConfig, Config
 from core.loader import Loaded
-from core.loader.checks import BACK, answerers, hook_names, wrappers
+from core.loader.checks import answerers, wrappers
+from core.loader.classes import BACK, hook_names
 from core.pipeline import Pipeline
 from core.request import Candidate, HTTPRequest, Request
 
 _MASK = "***"
+_AT_START = ("check", "lifespan")
+
+Asked = Sequence[tuple[str, pluggy.PluginManager]]
+"""Hooks, each with the manager that it is called on."""
 
 
 def report(loaded: Loaded) -> str:
@@ -41,11 +46,12 @@ def _candidates(pipeline: Pipeline, http: HTTPRequest, model: str) -> tuple[Cand
 
 
 def _lines(loaded: Loaded) -> Iterator[str]:
+    alone = dict(zip(loaded.config.backends, loaded.managers[len(loaded.pipelines) :], strict=True))
     for pipeline in loaded.pipelines:
         yield f"pipeline {pipeline.name} at {', '.join(path or '/' for path in pipeline.paths)}"
         yield f"  plugins  {_names(pipeline.manager)}"
         hooks = [hook for hook in hook_names() if hook not in BACK]
-        yield from _hooks(pipeline.manager, hooks, "  ")
+        yield from _hooks([(hook, pipeline.manager) for hook in hooks], "  ")
         routes = routes_of(loaded.config, pipeline)
         for back in pipeline.backs.values():
             backend = loaded.config.backends[back.name]
@@ -55,7 +61,8 @@ def _lines(loaded: Loaded) -> Iterator[str]:
             for key, value in _settings(backend):
                 yield f"    {key:<7}  {value}"
             yield f"    models   {_models(routes, back.name)}"
-            yield from _hooks(back.manager, list(BACK), "    ")
+            at_start = [(hook, alone[back.name]) for hook in _AT_START]
+            yield from _hooks([*((hook, back.manager) for hook in BACK), *at_start], "    ")
         yield ""
 
 
@@ -64,7 +71,9 @@ def _names(manager: pluggy.PluginManager) -> str:
 
 
 def _settings(backend: BackendConfig) -> Iterator[tuple[str, str]]:
-    yield "url", _address(backend.url) if backend.url else "none"
+    yield "url", _masked(backend.url) if backend.url else "none"
+    if backend.url:
+        yield "calls", _masked(str(chat_url(backend.url, backend.query)))
     if backend.key is not None:
         yield "key", _MASK
     for group in ("headers", "query"):
@@ -77,10 +86,10 @@ def _settings(backend: BackendConfig) -> Iterator[tuple[str, str]]:
     yield "stream", backend.stream
 
 
-def _address(url: str) -> str:
+def _masked(url: str) -> str:
     """The URL with its query masked: some providers want the key there."""
-    parts = urlsplit(url)
-    return parts._replace(query=_MASK if parts.query else "").geturl()
+    address, _, query = url.partition("#")[0].partition("?")
+    return f"{address}?{_MASK}" if query else address
 
 
 def _models(routes: dict[str, tuple[Candidate, ...]], backend: str) -> str:
@@ -92,10 +101,10 @@ def _models(routes: dict[str, tuple[Candidate, ...]], backend: str) -> str:
     return ", ".join(names) or "none"
 
 
-def _hooks(manager: pluggy.PluginManager, hooks: list[str], indent: str) -> Iterator[str]:
+def _hooks(asked: Asked, indent: str) -> Iterator[str]:
     """A table: which plugin answers each hook, the one asked first leading, and which wrap it, outermost first."""
     rows = [("hook", "answered by", "wrapped by, outermost first")]
-    for hook in hooks:
+    for hook, manager in asked:
         answers = ", ".join(each.plugin_name for each in answerers(manager, hook))
         wraps = ", ".join(each.plugin_name for each in wrappers(manager, hook))
         if answers or wraps:

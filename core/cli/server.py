@@ -90,7 +90,8 @@ def check_binds(binds: tuple[str, ...]) -> None:
                 probe.bind((host, port))
             except OSError as error:
                 why = (error.strerror or str(error)).lower()
-                raise ServerError(f"cannot listen on {bind}: {why}; choose another with --bind HOST:PORT") from error
+                hint = "choose another: hookline serve --bind HOST:PORT, or make serve BIND=HOST:PORT"
+                raise ServerError(f"cannot listen on {bind}: {why}; {hint}") from error
 
 
 def curl_of(bind: str, path: str, model: str) -> str:

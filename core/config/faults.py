@@ -15,12 +15,13 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 class TableError(Exception):
     """What is wrong and what to do about it; `placed` adds file and table and makes it a ConfigError.
 
-    `key` is the dotted key within the table, "" when the table as a whole is meant. No secret may be in any of them.
+    `key` is the key within the table as TOML writes it (`dotted`), "" when the table as a whole is meant; `table` is
+    given where it is another one than the place at hand. No secret may be in any of them.
     """
 
-    def __init__(self, message: str, *, key: str = "", hint: str = "") -> None:
+    def __init__(self, message: str, *, table: str = "", key: str = "", hint: str = "") -> None:
         super().__init__(message)
-        self.message, self.key, self.hint = message, key, hint
+        self.message, self.table, self.key, self.hint = message, table, key, hint
 
 
 @contextmanager
@@ -32,7 +33,8 @@ def placed(file: str, table: str = "", key: str = "") -> Iterator[None]:
     try:
         yield
     except TableError as fault:
-        raise ConfigError(fault.message, file=file, table=table, key=fault.key or key, hint=fault.hint) from fault
+        where = {"table": fault.table or table, "key": fault.key or key}
+        raise ConfigError(fault.message, file=file, hint=fault.hint, **where) from fault
     except ConfigError as error:
         if error.file:
             raise

@@ -12,7 +12,7 @@ import cattrs
 
 from core.chat.dialect import Dialect
 from core.config.faults import TableError, did_you_mean, dotted, placed
-from core.config.rules import check_backend, check_pipeline, check_pipelines
+from core.config.rules import check_backend, check_dialect, check_pipeline, check_pipelines
 from core.config.tables import keys_of, structure
 from core.config.types import kind_of, make_converter
 from core.config.values import BackendConfig, Config, PipelineConfig
@@ -51,7 +51,8 @@ def _parse(path: Path, file: str) -> Table:
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"is not UTF-8: byte {error.start} cannot be read", file=file) from error
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"line {line} is not UTF-8", file=file, hint="save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"TOML syntax: {error}", file=file) from error
 
@@ -85,10 +86,12 @@ def _backend(converter: cattrs.Converter, path: Path, name: str, table: Table) -
         dialect_keys = set(keys_of(Dialect))
         keys, options = _split(table, own | dialect_keys)
         _no_unknown(keys, own | dialect_keys)
+        _no_empty(keys)
         dialect = {key: keys.pop(key) for key in dialect_keys & keys.keys()}
         values = structure(converter, dialect, Dialect)
         backend = structure(converter, {**keys, "name": name}, BackendConfig)
         backend = attrs.evolve(backend, dialect={key: getattr(values, key) for key in dialect}, options=options)
+        check_dialect(backend.dialect)
         return check_backend(backend, path.parent)
 
 
@@ -102,6 +105,13 @@ def _no_unknown(keys: Table, valid: Sequence[str] | set[str]) -> None:
     for key in keys:
         if key not in valid:
             raise TableError("unknown key", key=dotted(key), hint=did_you_mean(key, valid))
+
+
+def _no_empty(keys: Table) -> None:
+    """Refuse an address or a file that is there and says nothing: the values take it for one that is not."""
+    for key in ("url", "ca"):
+        if keys.get(key) == "":
+            raise TableError("is empty", key=key, hint="fill it, or take it away")
 
 
 def _front_options(

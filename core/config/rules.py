@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any, Final
 
 import attrs
 
 from core.config.faults import TableError, did_you_mean, dotted
+from core.config.urls import check_api_url, check_url
 from core.config.values import BackendConfig, PipelineConfig, Secret
 
+_ENDPOINTS: Final = ("messages", "models")
+"""What clients add to the path of a pipeline: below such a one they would find nothing."""
 _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
 _OURS = frozenset({"content-length", "transfer-encoding", "connection", "host"})
+_LEAST: Final = {"max_stops": 0, "tool_name_limit": 11}
+"""The least that a number of the dialect may be: the alias of a tool's name ends in a hash of eleven characters."""
+_TOOL_CHOICES: Final = ("auto", "any", "tool", "none")
 
 
 def check_pipeline(pipeline: PipelineConfig) -> PipelineConfig:
@@ -40,24 +47,33 @@ def check_backend(backend: BackendConfig, folder: Path) -> BackendConfig:
     """The backend with `ca` resolved against `folder`, the file's own. Raises TableError."""
     if not backend.plugins:
         raise TableError("is empty", key="plugins", hint='name the engine\'s plugin: plugins = ["openai"]')
-    _no_duplicates((*backend.plugins, *(backend.wraps or ())), "plugins")
+    wraps = backend.wraps or ()
+    _no_duplicates(backend.plugins, "plugins")
+    _no_duplicates((*backend.plugins, *wraps), "wraps")
     for key in ("connect_timeout", "read_timeout", "total_timeout"):
         value = getattr(backend, key)
         if not (value > 0 and math.isfinite(value)):
             raise TableError(f"expected seconds above 0, got {value:g}", key=key)
     if backend.url:
-        _check_url(backend.url, "url")
-        if "@" in urlsplit(backend.url).netloc:
-            raise TableError("holds a user name, which logs would show", key="url", hint="use 'key' or 'headers'")
+        check_api_url(backend.url)
     if backend.proxy is not None:
-        _check_url(backend.proxy.reveal(), "proxy")
+        check_url(backend.proxy.reveal(), "proxy")
     _check_headers(backend)
-    if not backend.ca:
-        return backend
-    ca = folder / backend.ca
-    if not ca.is_file():
-        raise TableError(f"no such file: {ca}", key="ca")
-    return attrs.evolve(backend, ca=str(ca))
+    return attrs.evolve(backend, ca=_checked_ca(folder / backend.ca)) if backend.ca else backend
+
+
+def check_dialect(dialect: Mapping[str, Any]) -> None:
+    """Refuse values of single dialect fields that no request could be made with. Raises TableError."""
+    for key, least in _LEAST.items():
+        value = dialect.get(key)
+        if value is not None and value < least:
+            raise TableError(f"expected a number from {least} up, got {value}", key=key)
+    if dialect.get("max_tokens_field") == "":
+        raise TableError("is empty", key="max_tokens_field", hint="name the field, or take the key away")
+    for mode in dialect.get("tool_choice", ()):
+        if mode not in _TOOL_CHOICES:
+            wanted = ", ".join(map(repr, _TOOL_CHOICES))
+            raise TableError(f"expected some of {wanted}, got {mode!r}", key="tool_choice")
 
 
 def check_pipelines(pipelines: Sequence[PipelineConfig], backends: Iterable[BackendConfig]) -> None:
@@ -67,23 +83,29 @@ def check_pipelines(pipelines: Sequence[PipelineConfig], backends: Iterable[Back
     for pipeline in pipelines:
         for path in pipeline.paths:
             if path in mounted:
-                both = dict.fromkeys([dotted("pipelines", mounted[path]), dotted("pipelines", pipeline.name)])
-                raise TableError(
-                    f"the path {path or '/'!r} is mounted twice: in {' and in '.join(f'[{t}]' for t in both)}"
-                )
+                here, there = dotted("pipelines", pipeline.name), dotted("pipelines", mounted[path])
+                where = "twice" if here == there else f"in [{there}], too"
+                raise TableError(f"{path or '/'!r} is listed {where}", table=here, key="paths", hint="keep one of them")
             mounted[path] = pipeline.name
         front.update(dict.fromkeys(pipeline.plugins, pipeline.name))
     for backend in backends:
         for name in (*backend.plugins, *(backend.wraps or ())):
             if name in front:
                 there, here = dotted("pipelines", front[name]), dotted("backends", backend.name)
-                raise TableError(f"plugin {name!r} is listed in both [{there}] and [{here}]", hint="keep one of them")
+                key = "plugins" if name in backend.plugins else "wraps"
+                raise TableError(
+                    f"plugin {name!r} is listed in [{there}], too", table=here, key=key, hint="keep one of them"
+                )
 
 
 def _path(path: str) -> str:
     short = path.rstrip("/")
     if not path.startswith("/") or not _PATH.fullmatch(short):
         raise TableError(f"not a path: {path!r}", key="paths", hint='a path is like "/v1"')
+    before, _, last = short.rpartition("/")
+    if last in _ENDPOINTS:
+        hint = f"mount the pipeline at {before or '/'!r}, and /{last} is below it"
+        raise TableError(f"{path!r} is the address of an endpoint", key="paths", hint=hint)
     return short
 
 
@@ -93,15 +115,20 @@ def _no_duplicates(names: Sequence[str], key: str) -> None:
             raise TableError(f"{name!r} is listed twice", key=key)
 
 
-def _check_url(url: str, key: str) -> None:
-    """Never shows the URL: it may hold a password."""
+def _checked_ca(ca: Path) -> str:
+    if not ca.is_file():
+        raise TableError(f"no such file: {ca}", key="ca")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    hint = "name a file of certificates in PEM form"
     try:
-        parts = urlsplit(url)
-        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound or any(character.isspace() for character in url):
-        raise TableError("not a URL of the form http://HOST[:PORT][/PATH] or https://…", key=key)
+        context.load_verify_locations(ca)
+    except ssl.SSLError as error:
+        raise TableError(f"{ca} holds no certificate, or a broken one", key="ca", hint=hint) from error
+    except OSError as error:
+        raise TableError(f"{ca} cannot be read: {error.strerror}", key="ca") from error
+    if not context.cert_store_stats()["x509"]:
+        raise TableError(f"{ca} holds no certificate", key="ca", hint=hint)
+    return str(ca)
 
 
 def _check_headers(backend: BackendConfig) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import attrs
 import cattrs
@@ -13,6 +14,10 @@ from core.config.faults import TableError, did_you_mean, dotted
 from core.errors import ConfigError
 
 T = TypeVar("T")
+
+_BOUND: Final = re.compile(r"'(?P<name>\w+)' must be (?P<sign>[<>]=?) (?P<bound>\S+): (?P<value>.*)", re.DOTALL)
+"""What attrs says of a number that its validators `gt`, `ge`, `lt` and `le` refuse."""
+_RANGES: Final = {">": "above {}", ">=": "from {} up", "<": "below {}", "<=": "up to {}"}
 
 
 def structure(converter: cattrs.Converter, table: object, cls: type[T]) -> T:
@@ -42,10 +47,15 @@ def _first_fault(error: Exception) -> TableError | ConfigError:
     if isinstance(leaf, ConfigError):
         return leaf
     if isinstance(leaf, TableError):
-        return TableError(leaf.message, key=key, hint=leaf.hint)
+        return TableError(leaf.message, key=".".join(filter(None, [key, leaf.key])), hint=leaf.hint)
     if isinstance(leaf, KeyError):
         return TableError("missing", key=key)
-    return TableError(str(leaf.args[0]) if leaf.args else type(leaf).__name__, key=key)
+    text = str(leaf.args[0]) if leaf.args else type(leaf).__name__
+    if bound := _BOUND.fullmatch(text):
+        wanted = _RANGES[bound["sign"]].format(bound["bound"])
+        key = dotted(*path, bound["name"])
+        return TableError(f"expected a number {wanted}, got {bound['value']}", key=key)
+    return TableError(text, key=key)
 
 
 def _leaves(error: Exception, path: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], Exception]]:

@@ -21,7 +21,7 @@ from cattrs.cols import (
 )
 from cattrs.gen import make_dict_structure_fn
 
-from core.config.faults import TableError
+from core.config.faults import TableError, did_you_mean, dotted
 from core.config.values import Secret
 
 _Hook = Callable[[Any, Any], Any]
@@ -138,9 +138,15 @@ def _only_tables(base: Callable[..., Any]) -> _Hook:
 def _secret(value: Any, environ: Mapping[str, str]) -> Secret:
     if isinstance(value, str):
         return Secret(value)
-    if not isinstance(value, dict) or list(value) != ["env"] or not isinstance(value["env"], str):
-        raise TableError(f'expected a string or {{ env = "NAME" }}, got {kind_of(value)}')
+    if not isinstance(value, dict) or not value:
+        got = "an empty table" if value == {} else kind_of(value)
+        raise TableError(f'expected a string or {{ env = "NAME" }}, got {got}')
+    for key in value:
+        if key != "env":
+            raise TableError("unknown key", key=dotted(key), hint=did_you_mean(key, ["env"]))
     name = value["env"]
+    if not isinstance(name, str):
+        raise TableError(f"expected a string, got {kind_of(name)}", key="env")
     if not environ.get(name):
         state = "empty" if name in environ else "not set"
         raise TableError(f"the environment variable {name} is {state}", hint="set it, or take the key away")

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import attrs
 
-from core.config.faults import did_you_mean
+from core.config.faults import did_you_mean, dotted
 from core.errors import ConfigError
 
 
@@ -69,8 +69,11 @@ class Config:
     options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
     def backend(self, name: str, *, table: str, key: str) -> BackendConfig:
-        """The backend of that name. Raises ConfigError, placed at table and key, with the nearest name."""
+        """The backend of that name.
+
+        Raises ConfigError, with the nearest name, placed at `table` (as TOML writes it) and `key` (one key, as it is).
+        """
         if name in self.backends:
             return self.backends[name]
         hint = did_you_mean(name, self.backends, "backends")
-        raise ConfigError(f"no backend {name!r}", file=self.file, table=table, key=key, hint=hint)
+        raise ConfigError(f"no backend {name!r}", file=self.file, table=table, key=dotted(key), hint=hint)

@@ -18,10 +18,10 @@ from core.config.faults import TableError, dotted, placed
 from core.config.types import make_converter
 from core.errors import ConfigError
 from core.hookspecs import PROJECT, Hooks
-from core.loader.checks import check_back, check_front, key_header
+from core.loader.checks import check_back, check_backend_alone, check_front, key_header
 from core.loader.discovery import Catalogue
 from core.loader.places import Places, Plugins
-from core.pipeline import Back, Pipeline, call_hook
+from core.pipeline import Back, Pipeline
 
 
 @attrs.frozen(eq=False)
@@ -51,14 +51,15 @@ def load(config: Config, environ: Mapping[str, str] | None = None) -> Loaded:
     for name, plugins in backs.items():
         with placed(config.file, dotted("backends", name), "plugins"):
             alone[name] = join(plugins)
+            check_backend_alone(alone[name], config.backends[name])
     clients = {
         name: UpstreamClient(backend, key_header=key_header(alone[name])) for name, backend in config.backends.items()
     }
     pipelines = tuple(_pipeline(config, each, fronts[each.name], backs, clients) for each in config.pipelines)
-    managers = {f"pipeline {pipeline.name!r}": pipeline.manager for pipeline in pipelines}
-    managers.update({f"backend {name!r}": manager for name, manager in alone.items()})
-    for owner, manager in managers.items():
-        _check(config, owner, manager)
+    managers = {dotted("pipelines", pipeline.name): pipeline.manager for pipeline in pipelines}
+    managers.update({dotted("backends", name): manager for name, manager in alone.items()})
+    for table, manager in managers.items():
+        _check(config, table, manager)
     return Loaded(config, pipelines, tuple(managers.values()), tuple(clients.values()))
 
 
@@ -107,13 +108,19 @@ def _pipeline(
     return Pipeline(pipeline.name, pipeline.paths, manager, pairs)
 
 
-def _check(config: Config, owner: str, manager: pluggy.PluginManager) -> None:
-    """Let the plugins of one place look at the whole configuration."""
-    try:
-        call_hook(manager, "check", owner, {"config": config})
-    except ConfigError:
-        with placed(config.file):
-            raise
-    except Exception as error:
-        text = f"{type(error).__name__}: {error} ({', '.join(error.__notes__)})"
-        raise ConfigError(f"a plugin's check failed: {text}", file=config.file) from error
+def _check(config: Config, table: str, manager: pluggy.PluginManager) -> None:
+    """Let the plugins of one place look at the whole configuration, one by one, so that a refusal names its plugin."""
+    plugins = manager.list_name_plugin()
+    for name, plugin in reversed(plugins):
+        others = [other for _, other in plugins if other is not plugin]
+        with placed(config.file, table):
+            try:
+                manager.subset_hook_caller("check", others)(config=config)
+            except ConfigError as error:
+                if error.table:
+                    raise
+                said = error.message.removeprefix(f"{error.file}: ")
+                raise ConfigError(f"plugin {name!r}: {said}", table=table, file=error.file) from error
+            except Exception as error:
+                text = f"{type(error).__name__}: {error}"
+                raise TableError(f"plugin {name!r}: its check failed: {text}") from error

@@ -6,13 +6,14 @@ Nothing is imported but what is asked for: an installed package that no table na
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from operator import attrgetter
 
 import attrs
 
 from core.config.faults import TableError, did_you_mean
+from core.loader.classes import implementations_of
 
 GROUP = "hookline.plugins"
 
@@ -29,36 +30,49 @@ class Catalogue:
         """What the environment's distributions declare; imports none of it."""
         return cls(tuple(entry_points(group=GROUP)))
 
-    def find(self, name: str) -> type:
-        """The class that a plugin's name stands for.
+    def find(self, name: str, *, as_wrapper: bool = False) -> type:
+        """The class that a plugin's name stands for; `as_wrapper` has an unknown name answered with wrappers alone.
 
         Raises TableError: no such plugin, two distributions declare it, it fails to import, it is not a class.
         """
         if name not in self.found:
-            self.found[name] = self._load(name)
+            self.found[name] = self._load(name, as_wrapper)
         return self.found[name]
 
-    def _load(self, name: str) -> type:
+    def _load(self, name: str, as_wrapper: bool) -> type:
         module, colon, attribute = name.partition(":")
         if colon:
             entry = EntryPoint(name, name, GROUP)
             if not (_is_path(module) and _is_path(attribute)):
                 raise TableError(f"plugin {name!r} is not of the form module:Class")
         else:
-            entry = self._entry(name)
+            entry = self._entry(name, as_wrapper)
         return _import(entry)
 
-    def _entry(self, name: str) -> EntryPoint:
+    def _entry(self, name: str, as_wrapper: bool) -> EntryPoint:
         entries = [entry for entry in self.entries if entry.name == name]
         if not entries:
-            near = did_you_mean(name, (entry.name for entry in self.entries), "installed")
-            raise TableError(f"no plugin {name!r}", hint=f"{near} or write module:Class".strip())
+            names = self._wrappers() if as_wrapper else (entry.name for entry in self.entries)
+            near = did_you_mean(name, names, "wrappers" if as_wrapper else "installed")
+            raise TableError(
+                f"no plugin {name!r}", hint=f"{near} or write module:Class" if near else "write module:Class"
+            )
         if len(entries) > 1:
             owners = " and ".join(sorted(_distribution(entry) for entry in entries))
             raise TableError(
                 f"plugin {name!r} comes from {owners}", hint="uninstall one of them, or write module:Class"
             )
         return entries[0]
+
+    def _wrappers(self) -> Iterator[str]:
+        """The installed plugins that wrap a hook. Imports them all: the start has failed already."""
+        for entry in self.entries:
+            try:
+                cls = self.find(entry.name)
+            except TableError:
+                continue
+            if any(each.wrapper for each in implementations_of(cls)):
+                yield entry.name
 
 
 def _import(entry: EntryPoint) -> type:

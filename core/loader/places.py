@@ -12,7 +12,7 @@ from core.config import BackendConfig, Config, PipelineConfig
 from core.config.faults import TableError, did_you_mean, dotted, placed
 from core.config.options import make_plugin
 from core.config.tables import keys_of
-from core.loader.checks import check_class
+from core.loader.classes import check_class
 from core.loader.discovery import Catalogue
 
 Plugins = Mapping[str, object]
@@ -61,11 +61,12 @@ class Places:
             classes[name] = self._class(name, here, in_backend=True)
             if backend.wraps is None:
                 wrappers = self._default_wrappers(name, classes[name], here)
+                wanted_by = name
             else:
-                wrappers = backend.wraps if position == 0 else ()
+                wrappers, wanted_by = (backend.wraps if position == 0 else ()), ""
             for wrapper in wrappers:
                 if wrapper not in backend.plugins:
-                    classes[wrapper] = self._class(wrapper, here, in_backend=True)
+                    classes[wrapper] = self._wrapper(wrapper, here, wanted_by)
         return classes
 
     def _default_wrappers(self, name: str, cls: type, here: str) -> tuple[str, ...]:
@@ -74,6 +75,17 @@ class Places:
             return wraps
         with placed(self.config.file, here, "plugins"):
             raise TableError(f"plugin {name!r}: wraps is not a tuple of names", hint='write wraps = ("stop_scan",)')
+
+    def _wrapper(self, name: str, here: str, wanted_by: str) -> type:
+        """The class of a wrapper that the table names, or that the plugin `wanted_by` brings."""
+        with placed(self.config.file, here, "plugins" if wanted_by else "wraps"):
+            try:
+                cls = self.catalogue.find(name, as_wrapper=True)
+            except TableError as fault:
+                who = f"plugin {wanted_by!r} wants a wrapper: " if wanted_by else ""
+                raise TableError(f"{who}{fault.message}", hint=fault.hint) from fault
+            check_class(name, cls, in_backend=True)
+            return cls
 
     def _class(self, name: str, here: str, *, in_backend: bool) -> type:
         with placed(self.config.file, here, "plugins"):

@@ -13,9 +13,10 @@ from core.chat.client import UpstreamClient
 from core.config import BackendConfig, Config, PipelineConfig
 from core.config.faults import placed
 from core.config.types import make_converter
+from core.errors import ConfigError
 from core.gateway import Gateway
 from core.loader.assemble import Loaded, join
-from core.loader.checks import check_back, check_front, key_header
+from core.loader.checks import check_back, check_backend_alone, check_front, key_header
 from core.loader.discovery import Catalogue
 from core.loader.places import Places
 from core.pipeline import Back, Pipeline
@@ -40,9 +41,17 @@ class Assembly:
     """
 
     def __init__(self, plugins: Sequence[Plugin], options: Options | None = None) -> None:
+        __tracebackhide__ = True
+        try:
+            self._assemble(plugins, options or {})
+        except ConfigError as error:
+            # The author of a test wants this one line, not the way to it.
+            raise error.with_traceback(None) from None
+
+    def _assemble(self, plugins: Sequence[Plugin], options: Options) -> None:
         given = {_name(plugin): plugin for plugin in plugins if not isinstance(plugin, str)}
         names = tuple(plugin if isinstance(plugin, str) else _name(plugin) for plugin in plugins)
-        self._config = _config(names, options or {})
+        self._config = _config(names, options)
         catalogue = Catalogue.installed()
         catalogue.found.update({name: _as_class(plugin) for name, plugin in given.items()})
         places = Places(self._config, catalogue, make_converter(os.environ))
@@ -51,6 +60,7 @@ class Assembly:
         with placed(self._config.file):
             self._front, self._alone, self._pair = join(front), join(back), join(back, front)
             check_front(self._front)
+            check_backend_alone(self._alone, attrs.evolve(self._backend, url=""))
             check_back(self._pair, self._backend)
 
     def gateway(self, transport: httpx.AsyncBaseTransport, upstream_stream: StreamSetting = "auto") -> Gateway:

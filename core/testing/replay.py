@@ -62,11 +62,14 @@ def replay(
 
     Each of `pieces` is one network read; `fails` is raised after the last. `request` is the client's body, completed
     from REQUEST; `stream` whether the client streams. For use outside an event loop; inside one, use `replayer`.
-    Raises AssertionError when the answer breaks the protocol, and when a plugin raised what is no GatewayError.
+    Raises AssertionError when the answer breaks the protocol, and when a plugin raised what is no GatewayError;
+    ConfigError, one line, for a plugin or an option that hookline would refuse at its start.
     """
+    __tracebackhide__ = True
+    assembly = Assembly(plugins, options)
 
     async def run() -> Reply:
-        async with replayer(Assembly(plugins, options), upstream_stream) as player:
+        async with replayer(assembly, upstream_stream) as player:
             return await player.play(
                 pieces, request=request, stream=stream, status=status, headers=headers, fails=fails
             )

@@ -53,9 +53,11 @@ def assert_split_invariant(
     the length; None: every single place of a short answer, some of a long one. Byte by byte is among them.
     `plugins` may be an `Assembly` of them, which saves loading them again for many answers.
     """
+    __tracebackhide__ = True
     chosen = None if cuts is None else [tuple(places) for places in cuts]
     check = _Check(answer, request or {}, chosen, answer.status if isinstance(answer, BrokenAnswer) else status)
-    return anyio.run(check.run, plugins if isinstance(plugins, Assembly) else Assembly(plugins, options))
+    assembly = plugins if isinstance(plugins, Assembly) else Assembly(plugins, options)
+    return anyio.run(check.run, assembly)
 
 
 def cuttings(length: int, cuts: Sequence[Sequence[int]] | None) -> Iterator[list[int]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UpstreamError
-from core.sse import Event, EventDecoder, encode_event
+from core.sse import Event, EventDecoder
 
 LINES = st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=12)
 NAMES = st.sampled_from(("", "", "error", "message"))
@@ -122,12 +122,6 @@ def test_the_limit_is_one_event_s_and_not_the_stream_s() -> None:
     decoder = EventDecoder(limit=100)
     for _ in range(50):
         assert decoder.feed(b"data: " + b"x" * 50 + b"\n\n") == [Event("", b"x" * 50)]
-
-
-def test_encoded_events_decode_to_themselves() -> None:
-    wire = encode_event("message_stop", b'{"type":"message_stop"}')
-    assert wire == b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
-    assert decode([wire]) == [Event("message_stop", b'{"type":"message_stop"}')]
 
 
 def seconds(work: Callable[[], object]) -> float:

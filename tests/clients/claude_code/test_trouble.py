@@ -69,7 +69,7 @@ def test_a_prompt_that_is_too_long_is_named_so(claude: Claude, stage: Stage, tmp
     outcome = claude.run(tmp_path, model, "say it")
     assert (outcome.status, outcome.result["is_error"]) == (1, True)
     assert outcome.result["result"].startswith("Prompt is too long")
-    assert "5000 tokens > 4096" in outcome.result["result"]
+    assert "~5000 tokens (limit 4096)" in outcome.result["result"]  # it read the numbers
 
 
 def test_a_model_that_is_not_there(claude: Claude, tmp_path: Path) -> None:

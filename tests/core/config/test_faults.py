@@ -11,6 +11,11 @@ def test_placed_makes_one_line_of_a_fault() -> None:
     assert (caught.value.file, caught.value.table, caught.value.key) == ("p.toml", "backends.b", "ulr")
 
 
+def test_a_fault_may_name_another_table() -> None:
+    with pytest.raises(ConfigError, match=r"^p\.toml: \[other\] key 'k': bad$"), placed("p.toml", "t", "x"):
+        raise TableError("bad", table="other", key="k")
+
+
 def test_placed_uses_its_own_key_where_the_fault_names_none() -> None:
     with pytest.raises(ConfigError, match=r"^p\.toml: \[t\] key 'plugins': bad$"), placed("p.toml", "t", "plugins"):
         raise TableError("bad")

@@ -101,6 +101,28 @@ FAULTS = [
         f"{PIPELINE}{BACKEND}stream = 'allways'",
         "[backends.vllm] key 'stream': expected one of 'auto', 'always', 'never', got 'allways'",
     ),
+    (f"{PIPELINE}{BACKEND}url = ''", "[backends.vllm] key 'url': is empty; fill it, or take it away"),
+    (f"{PIPELINE}{BACKEND}ca = ''", "[backends.vllm] key 'ca': is empty; fill it, or take it away"),
+    (
+        f"{PIPELINE}{BACKEND}max_stops = -1",
+        "[backends.vllm] key 'max_stops': expected a number from 0 up, got -1",
+    ),
+    (
+        f'{PIPELINE}{BACKEND}key = {{ evn = "HOME" }}',
+        "[backends.vllm] key 'key.evn': unknown key; did you mean 'env'?",
+    ),
+    (
+        f'{PIPELINE}{BACKEND}headers = {{ "x y" = {{ env = 3 }} }}',
+        "[backends.vllm] key 'headers.\"x y\".env': expected a string, got an integer",
+    ),
+    (
+        f'{PIPELINE}[pipelines.two]\npaths = ["/v1"]\nplugins = ["x"]\n{BACKEND}',
+        "[pipelines.two] key 'paths': '/v1' is listed in [pipelines.main], too; keep one of them",
+    ),
+    (
+        f'{PIPELINE}{BACKEND}wraps = ["models"]',
+        "[backends.vllm] key 'wraps': plugin 'models' is listed in [pipelines.main], too; keep one of them",
+    ),
     (
         f'{PIPELINE}{BACKEND}key = {{ env = "NO" }}',
         "[backends.vllm] key 'key': the environment variable NO is not set; set it, or take the key away",
@@ -142,8 +164,8 @@ def test_a_folder_cannot_be_read(tmp_path: Path) -> None:
 
 def test_other_encodings_are_refused_and_a_byte_order_mark_is_not(tmp_path: Path) -> None:
     path = write(tmp_path, "")
-    path.write_bytes(b"# caf\xe9")
-    with pytest.raises(ConfigError, match=r": is not UTF-8: byte 5 cannot be read$"):
+    path.write_bytes(b"\xef\xbb\xbf# caf\xc3\xa9\r\n# caf\xe9")
+    with pytest.raises(ConfigError, match=r": line 2 is not UTF-8; save the file as UTF-8$"):
         read_config(path, {})
     path.write_bytes(b"\xef\xbb\xbf" + (PIPELINE + BACKEND).encode())
     assert list(read_config(path, {}).backends) == ["vllm"]

@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
+from core.config import Secret
 from core.config.faults import TableError
 from core.config.tables import keys_of, structure
 from core.config.types import make_converter
@@ -16,8 +17,9 @@ CONVERTER = make_converter({})
 
 @attrs.frozen
 class Entry:
-    backend: str
+    backend: str = attrs.field(validator=attrs.validators.min_len(1))
     weight: int = attrs.field(default=1, validator=attrs.validators.gt(0))
+    share: float = attrs.field(default=1.0, validator=attrs.validators.le(1))
 
 
 @attrs.frozen
@@ -59,13 +61,24 @@ def test_makes_the_value() -> None:
         ({"names": ["a", 3]}, "names.1", "expected a string, got an integer"),
         ({"entries": {"q.5": {"backend": 3}}}, 'entries."q.5".backend', "expected a string, got an integer"),
         ({"entries": {"q": {}}}, "entries.q.backend", "missing"),
-        ({"entries": {"q": {"backend": "b", "weight": 0}}}, "entries.q", "'weight' must be > 0: 0"),
+        ({"entries": {"q": {"backend": "b", "weight": 0}}}, "entries.q.weight", "expected a number above 0, got 0"),
+        (
+            {"entries": {"q.5": {"backend": "b", "share": 2}}},
+            'entries."q.5".share',
+            "expected a number up to 1, got 2.0",
+        ),
+        ({"entries": {"q": {"backend": ""}}}, "entries.q", "Length of 'backend' must be >= 1: 0"),
         ("text", "", "expected a table, got a string"),
     ],
 )
 def test_names_the_key_of_the_fault(table: object, key: str, message: str) -> None:
     error = fault(table)
     assert (error.key, error.message) == (key, message)
+
+
+def test_the_key_of_a_fault_within_the_value_comes_last() -> None:
+    error = fault({"a b": {"evn": "X"}}, dict[str, Secret])
+    assert (error.key, error.message, error.hint) == ('"a b".evn', "unknown key", "did you mean 'env'?")
 
 
 def test_an_unknown_key_is_told_before_the_one_it_should_have_been() -> None:

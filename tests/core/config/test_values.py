@@ -18,3 +18,5 @@ def test_backend_finds_by_name_or_names_the_nearest() -> None:
     with pytest.raises(ConfigError) as caught:
         config.backend("vlm", table="models", key="x")
     assert str(caught.value) == "p.toml: [models] key 'x': no backend 'vlm'; did you mean 'vllm'?"
+    with pytest.raises(ConfigError, match="key '\"claude-\\*\"': no backend"):
+        config.backend("vlm", table="models", key="claude-*")

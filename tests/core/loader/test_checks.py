@@ -1,203 +1,23 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
+import attrs
 import pluggy
 import pytest
 
-from core import hookimpl
 from core.config import BackendConfig
 from core.config.faults import TableError
 from core.hookspecs import PROJECT
 from core.loader.assemble import join
-from core.loader.checks import (
-    answerers,
-    check_back,
-    check_class,
-    check_front,
-    hook_names,
-    implementations_of,
-    key_header,
-    wrappers,
-)
+from core.loader.checks import answerers, check_back, check_backend_alone, check_front, key_header, wrappers
 from tests.core import samples
-
-
-def plugin(**methods: Any) -> type:
-    """A class of those methods."""
-    return type("Sample", (), methods)
-
-
-def fault(cls: type, *, in_backend: bool = False) -> str:
-    with pytest.raises(TableError) as caught:
-        check_class("sample", cls, in_backend=in_backend)
-    return "; ".join(filter(None, [caught.value.message, caught.value.hint]))
-
-
-@hookimpl
-def parse(self: object, http: object) -> None: ...
-
-
-@hookimpl
-def parse_with_other(self: object, htp: object) -> None: ...
-
-
-@hookimpl
-def parse_with_default(self: object, http: object = None) -> None: ...
-
-
-@hookimpl
-def parse_with_rest(self: object, **rest: object) -> None: ...
-
-
-@hookimpl
-async def parse_async(self: object) -> None: ...
-
-
-@hookimpl
-async def parse_async_generator(self: object) -> AsyncIterator[None]:
-    yield
-
-
-@hookimpl
-def parse_generator(self: object) -> Iterator[None]:
-    yield
-
-
-@hookimpl(wrapper=True)
-def parse_wrapper_without_yield(self: object) -> None: ...
-
-
-@hookimpl(wrapper=True)
-def parse_wrapper(self: object) -> Iterator[None]:
-    yield
-
-
-def parse_unmarked(self: object) -> None: ...
-
-
-@pluggy.HookimplMarker("pytest")
-def parse_of_pytest(self: object) -> None: ...
-
-
-@hookimpl(specname="parse")
-def read(self: object) -> None: ...
-
-
-@hookimpl(optionalhook=True)
-def of_tomorrow(self: object, anything: object) -> None: ...
-
-
-def test_hook_names_are_the_specification() -> None:
-    names = hook_names()
-    assert names["parse"] == ("http",)
-    assert names["call_upstream"] == ("request", "route", "client")
-    assert {"route", "serialize", "translate_content", "translate_stop", "list_models", "check"} <= set(names)
-
-
-@pytest.mark.parametrize(
-    "cls",
-    [
-        samples.Front,
-        plugin(parse=parse),
-        plugin(parse=parse_wrapper),
-        plugin(read=read),
-        plugin(parse=parse, of_tomorrow=of_tomorrow),
-        plugin(parse=staticmethod(hookimpl(lambda http: None))),
-        plugin(parse=classmethod(parse)),
-        type("Child", (samples.Front,), {}),
-    ],
-)
-def test_sound_classes_pass(cls: type) -> None:
-    check_class("sample", cls, in_backend=False)
-
-
-@pytest.mark.parametrize(
-    ("cls", "message"),
-    [
-        (plugin(), "plugin 'sample' implements no hook; mark its methods with core.hookimpl"),
-        (
-            plugin(translate_contnt=parse),
-            (
-                "plugin 'sample': translate_contnt is for no hook of hookline: 'translate_contnt'; "
-                "did you mean 'translate_content'?"
-            ),
-        ),
-        (
-            plugin(parse=parse_with_other),
-            "plugin 'sample': parse has an unknown parameter 'htp'; allowed: http",
-        ),
-        (
-            plugin(parse=parse_with_default),
-            "plugin 'sample': parse has a default for 'http', so that it is never filled; drop it",
-        ),
-        (
-            plugin(parse=parse_with_rest),
-            "plugin 'sample': parse takes 'rest', which is never filled as it stands; allowed: http",
-        ),
-        (
-            plugin(lifespan=parse),
-            "plugin 'sample': lifespan has an unknown parameter 'http'; it takes none",
-        ),
-        (
-            plugin(parse=parse_async),
-            (
-                "plugin 'sample': parse is `async def`, but hooks are plain functions; "
-                "return at once an object that does the waiting"
-            ),
-        ),
-        (
-            plugin(parse=parse_async_generator),
-            (
-                "plugin 'sample': parse is `async def`, but hooks are plain functions; "
-                "return at once an object that does the waiting"
-            ),
-        ),
-        (
-            plugin(parse=parse_generator),
-            "plugin 'sample': parse yields, but is no wrapper; mark it hookimpl(wrapper=True), or return a value",
-        ),
-        (
-            plugin(parse=parse_wrapper_without_yield),
-            "plugin 'sample': parse is a wrapper without `yield`; yield once: the value is what it wraps",
-        ),
-        (
-            plugin(parse=parse_unmarked, read=read),
-            "plugin 'sample': parse is not marked and would never be called; put @core.hookimpl above it",
-        ),
-        (
-            plugin(parse=parse_of_pytest, read=read),
-            "plugin 'sample': parse is marked for 'pytest'; mark it with core.hookimpl",
-        ),
-    ],
-)
-def test_each_fault_is_a_sentence(cls: type, message: str) -> None:
-    assert fault(cls) == message
-
-
-@pytest.mark.parametrize("hook", ["parse", "route", "serialize", "list_models"])
-def test_a_front_hook_in_a_backend_would_never_be_called(hook: str) -> None:
-    @hookimpl(specname=hook)
-    def mine(self: object) -> None: ...
-
-    assert fault(plugin(mine=mine), in_backend=True) == (
-        "plugin 'sample': mine would never be called in a backend; list the plugin under [pipelines.NAME]"
-    )
-    check_class("sample", plugin(mine=mine), in_backend=False)
-
-
-def test_implementations_know_name_hook_and_kind() -> None:
-    (first,) = implementations_of(plugin(read=read))
-    assert (first.method, first.hook, first.wrapper, first.optional) == ("read", "parse", False, False)
-    (second,) = implementations_of(samples.Wrapper)
-    assert (second.hook, second.wrapper, second.parameters) == ("translate_content", True, ())
 
 
 def test_a_pipeline_must_answer_every_front_hook() -> None:
     check_front(join({"front": samples.Front()}))
     with pytest.raises(TableError, match="no plugin here answers parse") as caught:
-        check_front(join({"both": plugin(parse=parse_wrapper)()}))
+        check_front(join({"both": samples.BothSides()}))
     assert "'anthropic'" in caught.value.hint
 
 
@@ -214,6 +34,29 @@ def test_a_backend_needs_a_url_where_its_call_does() -> None:
     with pytest.raises(TableError) as caught:
         check_back(join({"engine": samples.Engine()}, {"remote": samples.Remote()}), without)
     assert (caught.value.key, caught.value.message) == ("url", "missing, and plugin 'remote' needs it")
+
+
+def fault_alone(backend: BackendConfig, **plugins: object) -> tuple[str, str]:
+    with pytest.raises(TableError) as caught:
+        check_backend_alone(join(plugins), backend)
+    return caught.value.key, f"{caught.value.message}; {caught.value.hint}"
+
+
+def test_a_backend_has_one_engine_and_any_number_of_wrappers() -> None:
+    backend = BackendConfig("b", ("x",))
+    check_backend_alone(join({"engine": samples.Engine(), "wrapper": samples.Wrapper()}), backend)
+    key, said = fault_alone(backend, one=samples.Engine(), two=samples.Remote())
+    wanted = "plugins 'one' and 'two' both answer call_upstream, and 'one' would never be called; "
+    assert (key, said) == ("plugins", wanted + "keep one of them, and wrappers")
+    wrapping = attrs.evolve(backend, wraps=("two",))
+    assert fault_alone(wrapping, one=samples.Engine(), two=samples.Remote())[0] == "wraps"
+
+
+def test_a_url_that_nobody_calls_is_refused() -> None:
+    backend = BackendConfig("b", ("x",), url="http://h")
+    check_backend_alone(join({"remote": samples.Remote()}), backend)
+    check_backend_alone(join({"wrapper": samples.Wrapper()}), backend)
+    assert fault_alone(backend, engine=samples.Engine()) == ("url", "plugin 'engine' calls no address; take it away")
 
 
 def test_the_key_s_header_is_the_caller_s() -> None:
