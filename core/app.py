@@ -12,6 +12,7 @@ from core.errors import ConfigError
 from core.gateway import Gateway
 from core.loader import load
 from core.log import configure_logs
+from core.orphan import end_with_master
 
 
 def make_app() -> ASGIApp:
@@ -20,6 +21,7 @@ def make_app() -> ASGIApp:
     Raises SystemExit with one line when it cannot be served: a server prints that instead of a traceback.
     """
     configure_logs()
+    end_with_master()
     _demote_working_directory()
     try:
         return ASGIApp(Gateway(load(read_config(config_path(os.environ), os.environ))))

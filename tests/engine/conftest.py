@@ -14,8 +14,8 @@ import pytest
 
 from plugins.embedded.engine import Options
 from plugins.embedded.runtime import join
-from tests.engine.gateway import GatewayProcess, running
-from tests.engine.processes import TINY
+from tests.server.gateway import GatewayProcess, running
+from tests.server.processes import TINY
 
 TABLES = """
 [models]

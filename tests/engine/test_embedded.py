@@ -10,8 +10,8 @@ from typing import Any
 import anthropic
 import pytest
 
-from tests.engine.gateway import GatewayProcess, running
-from tests.engine.processes import TINY, engines, wait_until
+from tests.server.gateway import GatewayProcess, running
+from tests.server.processes import TINY, engines, wait_until
 
 pytestmark = pytest.mark.engine
 

@@ -9,7 +9,7 @@ import pytest
 from anthropic.types import Message, MessageParam, ToolParam
 
 from tests.engine.conftest import Engine
-from tests.engine.processes import wait_until
+from tests.server.processes import wait_until
 
 pytestmark = pytest.mark.engine
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import attrs
 
-from tests.engine.processes import wait_until
+from tests.server.processes import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 FRONT = '[pipelines.messages]\npaths = ["/v1"]\nplugins = ["anthropic", "models"]\n'
