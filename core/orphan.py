@@ -9,7 +9,7 @@ import threading
 
 
 def end_with_master() -> None:
-    """End this process as soon as the process that spawned it as a worker is gone; without one there is nothing to do."""
+    """End this process as soon as the one that spawned it as a worker is gone; else there is nothing to do."""
     master = multiprocessing.parent_process()
     if master is not None:
         threading.Thread(target=_watch, args=(master,), name="master-watch", daemon=True).start()

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from core import orphan
 from core.orphan import end_with_master
 
 
@@ -30,7 +29,7 @@ def test_a_worker_ends_with_its_master(monkeypatch: pytest.MonkeyPatch) -> None:
 
     master = Master()
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: master)
-    monkeypatch.setattr(orphan.os, "kill", kill)
+    monkeypatch.setattr("core.orphan.os.kill", kill)
     end_with_master()
     assert killed == []
     master.gone.set()
