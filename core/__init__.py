@@ -5,6 +5,7 @@ Anything that cannot be imported from these three places is private and may chan
 
 from core.config import Config, Secret
 from core.config.options import whole_table
+from core.contract import CONTRACT
 from core.deltas import Delta, Model, State, Stop, Text, Thinking, ToolUse, Usage
 from core.errors import ConfigError, GatewayError, Kind, RequestError, UpstreamError
 from core.estimate import TokenEstimate, estimate_input_tokens, estimate_tokens
@@ -34,6 +35,7 @@ from core.request import (
 )
 
 __all__ = [
+    "CONTRACT",
     "Answer",
     "Block",
     "Candidate",

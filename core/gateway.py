@@ -12,8 +12,10 @@ import attrs
 import pluggy
 import structlog
 
+from core.culprit import FAULTS, notes_of
 from core.deltas import Stop
 from core.errors import GatewayError, RequestError, UpstreamError
+from core.hookspecs import UpstreamCall
 from core.loader import Loaded
 from core.outlet import Outlet, Sink
 from core.pipeline import Back, Pipeline
@@ -50,7 +52,7 @@ class Gateway:
         """
         pipeline, http, nowhere = self._mounted(http)
         record = Record(http, pipeline=pipeline.name)
-        out = Outlet(sink, record)
+        out = Outlet(sink, record, blame=pipeline.blame)
         try:
             await self._serve(pipeline, http, out, refusal or nowhere)
         except BaseException:
@@ -75,8 +77,8 @@ class Gateway:
             await self._answer(pipeline, http, request, out)
         except GatewayError as error:
             await self._fail(pipeline, http, out, error)
-        except Exception as error:  # noqa: BLE001  a plugin's fault is told in the log, never to the client
-            self._log_fault(http, error)
+        except FAULTS as error:  # a plugin's fault is told in the log, never to the client
+            self._log_fault(record, error)
             out.translators = None
             said = GatewayError(f"the gateway failed on this request; its log has the details under {http.id}")
             await self._fail(pipeline, http, out, said)
@@ -100,9 +102,19 @@ class Gateway:
             raise UpstreamError(f"the answer was not complete after {limit:g} seconds", kind="timeout")
 
     async def _attempt(self, back: Back, request: Request, route: Route, out: Outlet) -> None:
-        translators = Translation(back.translate_content(request, route), back.translate_stop(request, route))
-        out.translators = translators
-        async with back.call_upstream(request, route) as batches:
+        content, stop = back.translate_content(request, route), back.translate_stop(request, route)
+        translators = out.translators = Translation(content, stop, back.blame)
+        call = back.call_upstream(request, route)
+        try:
+            await self._receive(call, request, translators, out)
+        except GatewayError:
+            raise
+        except FAULTS as error:
+            back.blame(error, "call_upstream", "call")
+            raise
+
+    async def _receive(self, call: UpstreamCall, request: Request, translators: Translation, out: Outlet) -> None:
+        async with call as batches:
             out.record.accepted = time.monotonic()
             stopped = False
             async for chunks in batches:
@@ -128,15 +140,17 @@ class Gateway:
                 # The client has seen a part: it gets what was held, too, and then the error instead of an end.
                 held, _ = out.translators.flush()
                 await out.feed([delta for delta in held if not isinstance(delta, Stop)])
-            last = out.answer.fail(error)
-        except Exception as fault:  # noqa: BLE001  the writer itself is at fault: no envelope but our own is left
-            self._log_fault(http, fault)
+            last = out.say("fail", error)
+        except FAULTS as fault:  # the writer itself is at fault: no envelope but our own is left
+            self._log_fault(out.record, fault)
             await out.last_words(http)
         else:
             await out.write(last, last=True)
 
-    def _log_fault(self, http: HTTPRequest, fault: Exception) -> None:
-        self._log.error("fault", id=http.id, notes=getattr(fault, "__notes__", []), exc_info=fault)
+    def _log_fault(self, record: Record, fault: BaseException) -> None:
+        backend = record.route.backend if record.route is not None else None
+        place = {"id": record.http.id, "pipeline": record.pipeline, "backend": backend}
+        self._log.error("fault", **place, notes=notes_of(fault), exc_info=fault)
 
     def _mounted(self, http: HTTPRequest) -> tuple[Pipeline, HTTPRequest, RequestError | None]:
         """The pipeline that the path belongs to; a path of nobody's is refused by the first one, in its envelope."""

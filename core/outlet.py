@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, Protocol
 
 import attrs
 
+from core.culprit import FAULTS, note
 from core.deltas import Delta
 from core.hookspecs import Answer
 from core.record import Record
 from core.request import HTTPRequest
-from core.translation import Translation
+from core.translation import Translation, no_blame
 
 _LAST_WORDS: Final = (
     b'{"type":"error","error":{"type":"api_error","message":"the gateway failed on this request; its log has the '
@@ -40,30 +41,45 @@ class Outlet:
     answer: Answer | None = None
     translators: Translation | None = None
     started: bool = False
+    blame: Callable[[BaseException, str, str], None] = no_blame
 
     async def feed(self, deltas: Sequence[Delta]) -> None:
         """Deltas for the answer."""
         if deltas and self.answer is not None:
             self.record.note(deltas)
-            await self.write(self.answer.feed(deltas))
+            await self.write(self.say("feed", deltas))
 
     async def finish(self, deltas: Sequence[Delta]) -> None:
         """The last deltas and the end."""
         if self.answer is not None:
             self.record.note(deltas)
-            await self.write(self.answer.feed(deltas) + self.answer.finish(), last=True)
+            await self.write(self.say("feed", deltas) + self.say("finish"), last=True)
+
+    def say(self, method: Literal["feed", "finish", "fail"], *arguments: Any) -> bytes:
+        """What the writer's method gives; what it raises is noted with `blame`."""
+        try:
+            data = getattr(self.answer, method)(*arguments)
+            if not isinstance(data, bytes):
+                raise TypeError(f"gave {type(data).__name__}, not bytes")
+        except FAULTS as error:
+            self.blame(error, "serialize", method)
+            raise
+        return data
 
     async def write(self, data: bytes, *, last: bool = False) -> None:
         """Send; status and headers go out before the first bytes, not earlier."""
-        if not self.started:
-            if not (data or last) or self.answer is None:
-                return
-            self.started = True
-            self.record.status = self.answer.status
-            self.record.first = time.monotonic()
-            await self.sink.start(self.answer.status, self.answer.headers)
-        if data or last:
+        if not (data or last) or (self.answer is None and not self.started):
+            return
+        try:
+            if not self.started and self.answer is not None:
+                self.started = True
+                self.record.status = self.answer.status
+                self.record.first = time.monotonic()
+                await self.sink.start(self.answer.status, self.answer.headers)
             await self.sink.send(data, not last)
+        except OSError as error:
+            note(error, "sending to the client")
+            raise
 
     async def last_words(self, http: HTTPRequest) -> None:
         """The end of an answer whose writer failed: the bare minimum while nothing was sent, else nothing more."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import pluggy
 
+from core.culprit import FAULTS, Suspects, chunk_in_words, note
 from core.deltas import Model
-from core.hookspecs import Answer, ContentTranslator, StopTranslator, UpstreamCall
+from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, UpstreamCall
 from core.request import HTTPRequest, Request, Route
 
 if TYPE_CHECKING:
     from core.chat.client import UpstreamClient
+
+_CALL: Final = ("__aenter__", "__aexit__")
+_TRANSLATOR: Final = ("feed", "flush")
+_ANSWER: Final = ("feed", "ping", "finish", "fail")
 
 
 class NoAnswerError(Exception):
@@ -30,21 +35,25 @@ class Back:
 
     def call_upstream(self, request: Request, route: Route) -> UpstreamCall:
         """The upstream call for one attempt, not yet begun."""
-        return self._one("call_upstream", request=request, route=route, client=self.client)  # type: ignore[no-any-return]
+        return self._one("call_upstream", _CALL, request=request, route=route, client=self.client)  # type: ignore[no-any-return]
 
     def translate_content(self, request: Request, route: Route) -> ContentTranslator:
         """A content translator for one answer."""
-        return self._one("translate_content", request=request, route=route)  # type: ignore[no-any-return]
+        return self._one("translate_content", _TRANSLATOR, request=request, route=route)  # type: ignore[no-any-return]
 
     def translate_stop(self, request: Request, route: Route) -> StopTranslator:
         """A stop translator for one answer."""
-        return self._one("translate_stop", request=request, route=route)  # type: ignore[no-any-return]
+        return self._one("translate_stop", _TRANSLATOR, request=request, route=route)  # type: ignore[no-any-return]
 
-    def _one(self, hook: str, **arguments: Any) -> Any:
-        found = call_hook(self.manager, hook, f"backend {self.name!r}", arguments)
-        if found is None:
-            raise NoAnswerError(f"{hook} of backend {self.name!r} answered None")
-        return found
+    def blame(self, error: BaseException, hook: str, method: str, chunk: Chunk | None = None) -> None:
+        """Note on an exception which plugin's object raised it, in which method and at which chunk."""
+        suspects = Suspects(self.manager, hook)
+        at = "" if chunk is None else f", at the chunk {chunk_in_words(chunk, self.client.hidden())}"
+        note(error, f"{hook}.{method} of {suspects.of(error, suspects.chain())}, backend {self.name!r}{at}")
+
+    def _one(self, hook: str, methods: tuple[str, ...], **arguments: Any) -> Any:
+        owner = f"backend {self.name!r}"
+        return _checked(call_hook(self.manager, hook, owner, arguments), methods, self.manager, hook, owner)
 
 
 @attrs.frozen(eq=False)
@@ -73,21 +82,28 @@ class Pipeline:
     def serialize(self, http: HTTPRequest, request: Request | None) -> Answer:
         """The answer's writer."""
         found = self._call("serialize", http=http, request=request)
-        if found is None:
-            raise NoAnswerError(f"serialize of pipeline {self.name!r} answered None")
-        return found  # type: ignore[no-any-return]
+        return _checked(found, _ANSWER, self.manager, "serialize", f"pipeline {self.name!r}")  # type: ignore[no-any-return]
 
     async def list_models(self, http: HTTPRequest) -> list[Model]:
         """All plugins' models, in the order of the plugins, those that backends list included."""
         clients = {name: back.client for name, back in self.backs.items()}
         answers = self._call("list_models", http=http, clients=clients)
-        found = [await answer if isinstance(answer, Awaitable) else answer for answer in reversed(answers)]
-        return [model for models in found for model in models]
+        try:
+            found = [await answer if isinstance(answer, Awaitable) else answer for answer in reversed(answers)]
+            return [model for models in found for model in models]
+        except FAULTS as error:
+            self.blame(error, "list_models", "answer")
+            raise
 
     def known_models(self, http: HTTPRequest) -> list[Model]:
         """The models that plugins know of without asking a backend."""
         answers = self._call("list_models", http=http, clients={})
         return [model for models in reversed(answers) for model in models]
+
+    def blame(self, error: BaseException, hook: str, method: str) -> None:
+        """Note on an exception which plugin's object raised it, and in which method."""
+        suspects = Suspects(self.manager, hook)
+        note(error, f"{hook}.{method} of {suspects.of(error, suspects.chain())}, pipeline {self.name!r}")
 
     def _call(self, hook: str, **arguments: Any) -> Any:
         return call_hook(self.manager, hook, f"pipeline {self.name!r}", arguments)
@@ -97,20 +113,19 @@ def call_hook(manager: pluggy.PluginManager, hook: str, owner: str, arguments: M
     """Call a hook; an exception that leaves it gets a note that names owner, hook and the plugin it came from."""
     try:
         return getattr(manager.hook, hook)(**arguments)
-    except Exception as error:
-        error.add_note(f"in {hook} of {_culprit(manager, hook, error)}, {owner}")
+    except FAULTS as error:
+        note(error, f"{hook} of {Suspects(manager, hook).of(error)}, {owner}")
         raise
 
 
-def _culprit(manager: pluggy.PluginManager, hook: str, error: BaseException) -> str:
-    """The plugin whose implementation was deepest in the traceback: pluggy does not say."""
-    codes = {}
-    for implementation in getattr(manager.hook, hook).get_hookimpls():
-        function = getattr(implementation.function, "__func__", implementation.function)
-        codes[function.__code__] = implementation.plugin_name
-    found, trace = "an unknown plugin", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code in codes:
-            found = f"plugin {codes[trace.tb_frame.f_code]!r}"
-        trace = trace.tb_next
+def _checked(found: Any, methods: tuple[str, ...], manager: pluggy.PluginManager, hook: str, owner: str) -> Any:
+    """What a hook gave, if it has these methods: a wrong one is told here, not wherever it first does harm."""
+    if found is None:
+        raise NoAnswerError(f"{hook} of {owner} answered None; asked: {Suspects(manager, hook).chain()}")
+    missing = [method for method in methods if not callable(getattr(found, method, None))]
+    if missing:
+        raise TypeError(
+            f"{hook} of {owner} answered {type(found).__name__}, which has no {', no '.join(missing)}; "
+            f"it came from {Suspects(manager, hook).chain()}"
+        )
     return found

@@ -24,6 +24,8 @@ DIALECT: Final = Dialect(
 class Azure:
     """Azure OpenAI: OpenAI's chat completions behind another key header."""
 
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
+
     key_header: ClassVar[str] = "api-key"
 
     @hookimpl

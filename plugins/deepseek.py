@@ -7,7 +7,7 @@ assistant turn is continued at `https://api.deepseek.com/beta` alone.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -31,6 +31,8 @@ DIALECT: Final = Dialect(
 @attrs.frozen(eq=False)
 class DeepSeek:
     """DeepSeek: reasoning in `reasoning_content`, which tool-call turns must bring back."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:

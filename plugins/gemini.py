@@ -8,7 +8,7 @@ their default amount. An error body is an array.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -45,6 +45,8 @@ class GeminiCall(LenientCall):
 @attrs.frozen(eq=False)
 class Gemini:
     """Gemini: no reasoning text, thought signatures kept in the tool calls."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> GeminiCall:

@@ -8,7 +8,7 @@ ever sent. Whether earlier reasoning may be sent is not documented; it is not.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -25,6 +25,8 @@ DIALECT: Final = Dialect(
 @attrs.frozen(eq=False)
 class Groq:
     """Groq: reasoning in `reasoning`, no report of the matched stop."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> LenientCall:

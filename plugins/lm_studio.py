@@ -7,7 +7,7 @@ named tool. Whether earlier reasoning is read back is not documented; it is sent
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -29,6 +29,8 @@ DIALECT: Final = Dialect(
 @attrs.frozen(eq=False)
 class LMStudio:
     """LM Studio: reasoning in `reasoning_content`, no report of the matched stop."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> LenientCall:

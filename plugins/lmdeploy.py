@@ -7,7 +7,7 @@ than one token never matches, one of a single token matches every token that con
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -27,6 +27,8 @@ DIALECT: Final = Dialect(
 @attrs.frozen(eq=False)
 class LMDeploy:
     """LMDeploy: reasoning in `reasoning_content`, no report of the matched stop."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:

@@ -7,7 +7,7 @@ Usage comes without being asked for. Reasoning is on (`high`) or off (`none`).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -50,6 +50,8 @@ DIALECT: Final = Dialect(
 @attrs.frozen(eq=False)
 class Mistral:
     """Mistral: reasoning as parts of the content, strict about fields, ids and the order of turns."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> LenientCall:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -10,10 +11,12 @@ import anyio
 import attrs
 import structlog
 
-from core import Candidate, Config, Model, Request, Route, UpstreamError, hookimpl, whole_table
+from core import Candidate, Config, ConfigError, Model, Request, Route, UpstreamError, hookimpl, whole_table
 from core.chat import UpstreamClient, served_models
 
 _positive = attrs.validators.ge(1)
+
+_SETS: Final = re.compile(r"\[!?+\]?+[^\]]*\]")
 
 LIST_TIME: Final = 2.0
 """Seconds that a backend has to list its models: Claude Code gives the whole answer three."""
@@ -52,8 +55,14 @@ class Models:
 
     @hookimpl
     def check(self, config: Config) -> None:
-        """Refuse a route to a backend that does not exist."""
+        """Refuse a table that serves nobody, a glob that is none, and a route to a backend that does not exist."""
+        if not self.routes:
+            hint = 'add a line: "claude-*" = { backend = "NAME" }'
+            raise ConfigError("is empty: there is no model to serve", file=config.file, table="models", hint=hint)
         for name, entry in self.routes.items():
+            if _is_open(name):
+                hint = "close it, or write [[] for the character itself"
+                raise ConfigError("'[' is not closed", file=config.file, table="models", key=f'"{name}"', hint=hint)
             config.backend(entry.backend, table="models", key=name)
 
     @hookimpl
@@ -102,6 +111,11 @@ async def _served(client: UpstreamClient) -> list[Model]:
         structlog.get_logger().warning("backend lists no models", backend=client.backend.name, why=str(error))
         return []
     return data
+
+
+def _is_open(name: str) -> bool:
+    """Whether a `[` has no `]`: it would stand for itself."""
+    return "[" in _SETS.sub("", name)
 
 
 def _is_glob(name: str) -> bool:

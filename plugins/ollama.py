@@ -8,7 +8,7 @@ server's context is cut without a word, and an error amid a stream just ends it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -30,6 +30,8 @@ DIALECT: Final = Dialect(
 @attrs.frozen(eq=False)
 class Ollama:
     """Ollama: reasoning in `reasoning`, no report of the matched stop."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> LenientCall:

@@ -6,7 +6,7 @@ The matched stop sequence is not reported. OpenAI's reasoning models want, in th
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -19,6 +19,8 @@ DIALECT: Final = Dialect(files=True)
 @attrs.frozen(eq=False)
 class OpenAI:
     """Plain chat completions; takes reasoning from either of its two usual fields."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:

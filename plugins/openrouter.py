@@ -8,7 +8,7 @@ finish_reason is `error`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -45,6 +45,8 @@ class OpenRouterCall(Call):
 @attrs.frozen(eq=False)
 class OpenRouter:
     """OpenRouter: reasoning in `reasoning`, and in `reasoning_details` for the model."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> OpenRouterCall:

@@ -15,6 +15,7 @@ from core.chat import Call, Content, Dialect, ReasoningField, StopField, Upstrea
 
 DIALECT: Final = Dialect(
     max_stops=32,
+    stop_report="match",
     top_k=True,
     prefill="continue",
     reasoning_history="reasoning_content",

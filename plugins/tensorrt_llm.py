@@ -42,6 +42,7 @@ DIALECT: Final = Dialect(
         "user",
     ),
     max_stops=None,
+    stop_report="match",
     top_k=True,
     reasoning_history="reasoning_content",
     thinking_on={"thinking": {"type": "enabled"}},

@@ -8,7 +8,7 @@ without `model` in [models] the name is `tgi`. Of a turn with text and calls onl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -16,6 +16,7 @@ from core import Delta, Request, Route, hookimpl
 from core.chat import Call, Chunk, Content, Dialect, StopKind, UpstreamClient, the_choice, the_delta
 
 DIALECT: Final = Dialect(
+    stop_report="kind",
     count="chat_tokenize",
     parallel_tool_calls=False,
 )
@@ -51,6 +52,8 @@ class TGIContent(Content):
 @attrs.frozen(eq=False)
 class TGI:
     """Text Generation Inference: of the matched stop it tells the kind; no reasoning field."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> TGICall:

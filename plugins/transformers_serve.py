@@ -9,7 +9,7 @@ model's own and of `top_k`.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -47,6 +47,8 @@ DIALECT: Final = Dialect(
 @attrs.frozen(eq=False)
 class TransformersServe:
     """transformers serve: reasoning in `reasoning_content`, no report of the matched stop."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
 
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> Call:

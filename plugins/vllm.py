@@ -15,6 +15,7 @@ from core import Request, Route, hookimpl
 from core.chat import Call, Content, Dialect, ReasoningField, StopField, UpstreamClient
 
 DIALECT: Final = Dialect(
+    stop_report="match",
     top_k=True,
     prefill="continue",
     reasoning_history="reasoning",

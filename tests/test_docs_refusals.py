@@ -15,7 +15,7 @@ from core.loader import load
 PAGE = Path(__file__).parents[1] / "docs" / "plugins.md"
 IMPORTS = """
 import attrs, pluggy
-from core import hookimpl
+from core import ConfigError, hookimpl
 from core.chat import Call, Content, FinishReason
 """
 CALL = """
@@ -33,6 +33,11 @@ def translate_stop(self):
     return FinishReason()
 """
 WHOLE = CALL + REST
+REFUSING = """
+@hookimpl
+def check(self):
+    raise ConfigError("no bird is at home", hint="feed one")
+"""
 TABLES = """
 [pipelines.messages]
 paths = ["/v1"]
@@ -67,7 +72,11 @@ REFUSALS: dict[str, tuple[str, str]] = {
     "argument with a default": (parrot("@hookimpl\ndef translate_stop(self, request=None): ..."), LISTED),
     "front hook in a backend": (parrot("@hookimpl\ndef parse(self, http): ..."), LISTED),
     "hook without an answer": (parrot(REST), LISTED),
+    "two engines": (parrot(WHOLE), LISTED.replace('"mine:Parrot"', '"mine:Parrot", "openai"')),
     "no url": (parrot(WHOLE), LISTED.splitlines()[0]),
+    "a url for nobody": (parrot("needs_url = False\n" + WHOLE), LISTED),
+    "no such wrapper": (parrot('wraps = ("mine:Trim",)\n' + WHOLE) + "\nclass Trimmed: ...", LISTED),
+    "a check that names no table": (parrot(REFUSING + WHOLE), LISTED),
     "wraps is a string": (parrot('wraps = "trim"\n' + WHOLE), LISTED),
     "unknown option": (parrot('voice: str = "grey"\n' + WHOLE), LISTED + OPTIONS + 'voise = "ara"'),
     "option of a wrong type": (parrot('voice: str = "grey"\n' + WHOLE), LISTED + OPTIONS + "voice = 7"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from typing import Any
 
 import anyio
@@ -54,6 +56,17 @@ class UpstreamClient:
         self._extensions = {"timeout": timeout.as_dict()}
         self.counts = SharedCounts()
         self.http = httpx.AsyncClient(transport=self._transport, headers=self._headers, timeout=timeout)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every configured secret, whole and word by word."""
+        return tuple(self._secrets)
+
+    def through(self, wrap: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]) -> UpstreamClient:
+        """The same client on another transport, which `wrap` makes of its own; `http` and `counts` stay shared."""
+        other = copy(self)
+        other._transport = wrap(self._transport)  # noqa: SLF001  another of this class
+        return other
 
     def dialect(self, base: Dialect) -> Dialect:
         """The plugin's dialect with the single fields that the backend's table overrides."""

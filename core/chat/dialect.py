@@ -31,6 +31,8 @@ class Dialect:
     """Whether the client's stop sequences are sent as `stop` (always as a list)."""
     max_stops: int | None = 4
     """How many `stop` takes; a request with more is refused. None: any number."""
+    stop_report: Literal["", "kind", "match"] = ""
+    """What an answer says of the stop sequence that ended it: nothing, that there was one, or which one it was."""
     stream_usage: bool = True
     """Whether a stream is asked for its usage (`stream_options`)."""
     response_format: bool = True

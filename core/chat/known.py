@@ -8,6 +8,7 @@ from core.chat.dialect import Dialect
 
 LLAMA_CPP: Final = Dialect(
     max_stops=None,
+    stop_report="match",
     top_k=True,
     reasoning_history="reasoning_content",
     thinking_off={"chat_template_kwargs": {"enable_thinking": False}},

@@ -24,6 +24,11 @@ def whole_table(**arguments: Any) -> Any:
     return attrs.field(factory=dict, metadata=metadata, **arguments)
 
 
+def whole_field(cls: type) -> attrs.Attribute[Any] | None:
+    """The field of an attrs class that takes the whole table, if it has one."""
+    return next((field for field in attrs.fields(cls) if field.metadata.get(_WHOLE)), None)
+
+
 def make_plugin(converter: cattrs.Converter, name: str, cls: type, table: Mapping[str, Any]) -> object:
     """An instance of the class with the table's options.
 
@@ -41,9 +46,8 @@ def make_plugin(converter: cattrs.Converter, name: str, cls: type, table: Mappin
             f"plugin {name!r} has a field whose type is not defined when it runs: {error}",
             hint="import the type outside `if TYPE_CHECKING:`",
         ) from error
-    for field in fields:
-        if field.metadata.get(_WHOLE):
-            return _made(name, cls, {field.alias: structure(converter, dict(table), field.type or dict)})
+    if (whole := whole_field(cls)) is not None:
+        return _made(name, cls, {whole.alias: structure(converter, dict(table), whole.type or dict)})
     if not table and not any(field.init and field.default is attrs.NOTHING for field in fields):
         return _made(name, cls, {})
     return structure(converter, dict(table), cls)

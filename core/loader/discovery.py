@@ -39,6 +39,11 @@ class Catalogue:
             self.found[name] = self._load(name, as_wrapper)
         return self.found[name]
 
+    def owner(self, name: str) -> str:
+        """The plugin as errors call it: with the distribution that it comes from."""
+        entry = next((each for each in self.entries if each.name == name), None)
+        return owner_of(entry) if entry else f"plugin {name!r}"
+
     def _load(self, name: str, as_wrapper: bool) -> type:
         module, colon, attribute = name.partition(":")
         if colon:
@@ -47,7 +52,7 @@ class Catalogue:
                 raise TableError(f"plugin {name!r} is not of the form module:Class")
         else:
             entry = self._entry(name, as_wrapper)
-        return _import(entry)
+        return import_class(entry)
 
     def _entry(self, name: str, as_wrapper: bool) -> EntryPoint:
         entries = [entry for entry in self.entries if entry.name == name]
@@ -58,7 +63,7 @@ class Catalogue:
                 f"no plugin {name!r}", hint=f"{near} or write module:Class" if near else "write module:Class"
             )
         if len(entries) > 1:
-            owners = " and ".join(sorted(_distribution(entry) for entry in entries))
+            owners = " and ".join(sorted(distribution_of(entry) for entry in entries))
             raise TableError(
                 f"plugin {name!r} comes from {owners}", hint="uninstall one of them, or write module:Class"
             )
@@ -75,8 +80,14 @@ class Catalogue:
                 yield entry.name
 
 
-def _import(entry: EntryPoint) -> type:
-    owner = f"plugin {entry.name!r}" + (f" of {_distribution(entry)}" if entry.dist else "")
+def owner_of(entry: EntryPoint) -> str:
+    """An entry point as errors call it."""
+    return f"plugin {entry.name!r}" + (f" of {distribution_of(entry)}" if entry.dist else "")
+
+
+def import_class(entry: EntryPoint) -> type:
+    """The class that an entry point names. Raises TableError when there is none to be had."""
+    owner = owner_of(entry)
     try:
         module = importlib.import_module(entry.module)
     except (Exception, SystemExit) as error:
@@ -96,7 +107,8 @@ def _classes(values: Iterable[object]) -> list[str]:
     return [value.__name__ for value in values if isinstance(value, type)]
 
 
-def _distribution(entry: EntryPoint) -> str:
+def distribution_of(entry: EntryPoint) -> str:
+    """Name and version of the distribution that declares an entry point."""
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown distribution"
 
 

@@ -12,6 +12,7 @@ from core.config import BackendConfig, Config, PipelineConfig
 from core.config.faults import TableError, did_you_mean, dotted, placed
 from core.config.options import make_plugin
 from core.config.tables import keys_of
+from core.contract import check_contract
 from core.loader.classes import check_class
 from core.loader.discovery import Catalogue
 
@@ -84,12 +85,14 @@ class Places:
             except TableError as fault:
                 who = f"plugin {wanted_by!r} wants a wrapper: " if wanted_by else ""
                 raise TableError(f"{who}{fault.message}", hint=fault.hint) from fault
+            check_contract(self.catalogue.owner(name), cls)
             check_class(name, cls, in_backend=True)
             return cls
 
     def _class(self, name: str, here: str, *, in_backend: bool) -> type:
         with placed(self.config.file, here, "plugins"):
             cls = self.catalogue.find(name)
+            check_contract(self.catalogue.owner(name), cls)
             check_class(name, cls, in_backend=in_backend)
             return cls
 

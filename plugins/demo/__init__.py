@@ -15,6 +15,7 @@ from plugins.demo import engine
 
 DIALECT: Final = Dialect(
     max_stops=None,
+    stop_report="match",
     thinking_on={"chat_template_kwargs": {"enable_thinking": True}},
     thinking_off={"chat_template_kwargs": {"enable_thinking": False}},
 )

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from core import Chunk, Request, Route, hookimpl
+from core import Chunk, ConfigError, Request, Route, hookimpl
 from core.chat import LLAMA_CPP, Call, Content, ReasoningField, UpstreamClient, VerboseStop
 from plugins.embedded.engine import Options, ReasoningFormat
 from plugins.embedded.link import Link
@@ -51,6 +51,15 @@ class Embedded:
     start_timeout: float = attrs.field(default=60.0, validator=attrs.validators.gt(0))
     """Seconds that a request waits for an engine that is still starting."""
     _link: Link = attrs.field(init=False, repr=False, factory=Link)
+
+    @hookimpl
+    def check(self) -> None:
+        """Refuse a model file that is named and not there."""
+        if self.model:
+            try:
+                find_model(self.model)
+            except MissingError as missing:
+                raise ConfigError(missing.reason, key="model") from missing
 
     @hookimpl
     def lifespan(self) -> AbstractAsyncContextManager[Any]:

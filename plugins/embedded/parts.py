@@ -20,7 +20,9 @@ def need_server() -> None:
     if not hasattr(socket, "AF_UNIX"):
         raise MissingError("the embedded engine runs on systems with Unix sockets only; use another backend")
     if find_spec("xllamacpp") is None:
-        raise MissingError("the embedded engine is not installed here; install it with: pip install 'hookline[local]'")
+        raise MissingError(
+            "the embedded engine is not installed here; `make install` in hookline's checkout installs it"
+        )
 
 
 def find_model(path: str = "") -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.clients.installs import Installs
 from tests.clients.stage import Stage
-from tests.engine.gateway import GatewayProcess, running
+from tests.server.gateway import GatewayProcess, running
 
 DIALECTS = ("vllm", "ollama", "openai", "deepseek")
 """The backends there are, each with the plugin of its name."""

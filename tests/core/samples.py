@@ -30,6 +30,28 @@ def config_of(folder: Path, text: str = PIPELINE + BACKEND, **environ: str) -> C
     return read_config(write(folder, text), environ)
 
 
+class Called(str):
+    """A call by its name only: nobody enters it."""
+
+    __slots__ = ()
+
+    async def __aenter__(self) -> None:
+        raise NotImplementedError
+
+    async def __aexit__(self, *_: object) -> None:
+        raise NotImplementedError
+
+
+class Words(list[str]):
+    """A translator that is the list of those that made it."""
+
+    def feed(self, *_: object) -> tuple[()]:
+        return ()
+
+    def flush(self) -> tuple[()]:
+        return ()
+
+
 @attrs.frozen(eq=False)
 class Front:
     """Answers the three front hooks; knows one model per backend named in `backends`."""
@@ -69,16 +91,16 @@ class Engine:
     word: str = "engine"
 
     @hookimpl
-    def call_upstream(self) -> str:
-        return f"call of {self.word}"
+    def call_upstream(self) -> Called:
+        return Called(f"call of {self.word}")
 
     @hookimpl
-    def translate_content(self) -> list[str]:
-        return [self.word]
+    def translate_content(self) -> Words:
+        return Words([self.word])
 
     @hookimpl
-    def translate_stop(self) -> str:
-        return "stop"
+    def translate_stop(self) -> Words:
+        return Words(["stop"])
 
 
 @attrs.frozen(eq=False)
@@ -102,8 +124,8 @@ class Wrapper:
     word: str = "wrapper"
 
     @hookimpl(wrapper=True)
-    def translate_content(self) -> Generator[None, list[str], list[str]]:
-        return [*(yield), self.word]
+    def translate_content(self) -> Generator[None, Words, Words]:
+        return Words([*(yield), self.word])
 
 
 @attrs.frozen(eq=False)
@@ -111,8 +133,8 @@ class BothSides:
     """Has hooks of both sides: wraps the front's parse and the back's content."""
 
     @hookimpl(wrapper=True)
-    def translate_content(self) -> Generator[None, list[str], list[str]]:
-        return [*(yield), "both"]
+    def translate_content(self) -> Generator[None, Words, Words]:
+        return Words([*(yield), "both"])
 
     @hookimpl
     def check(self, config: Config) -> None:

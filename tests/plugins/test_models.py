@@ -67,7 +67,25 @@ def test_check_refuses_a_route_to_a_missing_backend() -> None:
     MODELS.check(CONFIG)
     with pytest.raises(ConfigError) as caught:
         Models({"a b": Entry("oen")}).check(CONFIG)
-    assert str(caught.value) == "p.toml: [models] key 'a b': no backend 'oen'; did you mean 'one'?"
+    assert str(caught.value) == "p.toml: [models] key '\"a b\"': no backend 'oen'; did you mean 'one'?"
+
+
+def test_check_refuses_a_table_that_serves_nobody() -> None:
+    with pytest.raises(ConfigError, match=r"^p\.toml: \[models\]: is empty: there is no model to serve; add a line: "):
+        Models({}).check(CONFIG)
+
+
+@pytest.mark.parametrize("name", ["claude-[", "a[]", "a[!]", "[a]-["])
+def test_check_refuses_a_glob_that_is_not_closed(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Models({name: Entry("one")}).check(CONFIG)
+    hint = "close it, or write [[] for the character itself"
+    assert str(caught.value) == f"p.toml: [models] key '\"{name}\"': '[' is not closed; {hint}"
+
+
+@pytest.mark.parametrize("name", ["claude-[ab]*", "a[]b]", "a[!]b]", "a[[]b", "a]"])
+def test_check_takes_closed_globs(name: str) -> None:
+    Models({name: Entry("one")}).check(CONFIG)
 
 
 FILE = """

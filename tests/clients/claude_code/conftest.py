@@ -9,7 +9,7 @@ import pytest
 
 from tests.clients.claude_code.claude import PACKAGE, VERSION, Claude
 from tests.clients.installs import Installs
-from tests.engine.gateway import GatewayProcess
+from tests.server.gateway import GatewayProcess
 
 HERE = Path(__file__).parent
 USED = pytest.StashKey[Claude]()

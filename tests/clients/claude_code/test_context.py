@@ -10,7 +10,7 @@ import pytest
 from core.testing import UpstreamAnswer
 from tests.clients.claude_code.claude import Claude
 from tests.clients.stage import Stage
-from tests.engine.gateway import GatewayProcess
+from tests.server.gateway import GatewayProcess
 
 
 @pytest.mark.parametrize("name", ["vllm", "ollama"])

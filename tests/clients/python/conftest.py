@@ -9,7 +9,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from tests.engine.gateway import GatewayProcess
+from tests.server.gateway import GatewayProcess
 
 HERE = Path(__file__).parent
 

@@ -11,7 +11,7 @@ from anthropic.types import MessageParam, ToolParam
 from core.testing import UpstreamAnswer, UpstreamToolCall
 from tests.clients.python.asking import QUESTION, Mode, ask, parts
 from tests.clients.stage import Stage
-from tests.engine.gateway import GatewayProcess
+from tests.server.gateway import GatewayProcess
 
 WEATHER: ToolParam = {"name": "weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 CALL = UpstreamToolCall("weather", '{"city":"Zürich"}', "call_9")

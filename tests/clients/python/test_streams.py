@@ -12,7 +12,7 @@ from anthropic.types import MessageParam
 from core.testing import Exchange, UpstreamAnswer, UpstreamReply
 from tests.clients.python.asking import QUESTION
 from tests.clients.stage import Stage
-from tests.engine.gateway import GatewayProcess
+from tests.server.gateway import GatewayProcess
 
 THOUGHTFUL = UpstreamAnswer(text="Two words", reasoning="Hm.", reasoning_fields=("reasoning",))
 

@@ -13,7 +13,7 @@ import pytest
 from core.testing import Exchange, UpstreamAnswer, UpstreamReply, UpstreamToolCall
 from tests.clients.installs import Installs
 from tests.clients.stage import Stage, refusal
-from tests.engine.gateway import GatewayProcess
+from tests.server.gateway import GatewayProcess
 
 HERE = Path(__file__).parent
 PACKAGES = ("package.json", "package-lock.json")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -41,6 +42,14 @@ def run(*arguments: str) -> Result:
 def test_version() -> None:
     result = run("--version")
     assert (result.exit_code, result.stdout) == (0, f"hookline {version('hookline')}\n")
+
+
+@pytest.mark.parametrize("command", [[], ["serve"], ["check"]])
+def test_the_help_is_whole_and_says_what_to_write(command: list[str]) -> None:
+    text = run(*command, "--help").stdout
+    assert not re.search(r"\w\.\.\.$|list\[|range>", text, re.MULTILINE)
+    for option, metavar in re.findall(r"--(bind|workers|backlog|graceful-timeout|keep-alive) (\S+)", text):
+        assert metavar in {"HOST:PORT", "N", "SECONDS"}, option
 
 
 def test_check_prints_the_pipelines() -> None:

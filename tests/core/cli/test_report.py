@@ -1,13 +1,23 @@
-from pathlib import Path
+from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+import pytest
+
+from core import Config, hookimpl
 from core.cli.report import report, routes_of
 from core.loader import load
 from core.request import Candidate
+from tests.core import samples
 from tests.core.samples import HERE, PIPELINE, config_of
 
+ME = __name__
 BACKEND = f"""
 [backends.one]
-plugins = ["{HERE}:Wrapped"]
+plugins = ["{ME}:Far"]
 url = "https://host/v1?key=hunter2"
 key = "hunter2"
 headers = {{ x-key = "hunter2" }}
@@ -27,8 +37,9 @@ pipeline main at /v1
   check        {HERE}:Front  -
 
   main with backend one
-    plugins  {HERE}:Wrapped, {HERE}:Wrapper, {HERE}:Front
+    plugins  {ME}:Far, {HERE}:Wrapper, {HERE}:Front
     url      https://host/v1?***
+    calls    https://host/v1/chat/completions?***
     key      ***
     headers  x-key = ***
     query    api-key = ***
@@ -36,17 +47,52 @@ pipeline main at /v1
     dialect  top_k = True
     stream   auto
     models   model-one (upstream)
-    hook               answered by                 wrapped by, outermost first
-    call_upstream      {HERE}:Wrapped  -
-    translate_content  {HERE}:Wrapped  {HERE}:Wrapper
-    translate_stop     {HERE}:Wrapped  -
+    hook               {"answered by":<{len(ME) + 4}}  wrapped by, outermost first
+    call_upstream      {ME}:Far  -
+    translate_content  {ME}:Far  {HERE}:Wrapper
+    translate_stop     {ME}:Far  -
+    check              {ME}:Far  -
+    lifespan           {ME}:Far  -
 """
+
+
+@attrs.frozen(eq=False)
+class Far(samples.Wrapped):
+    """An engine behind an address, with all that a backend may do at the start."""
+
+    needs_url: ClassVar[bool] = True
+
+    @hookimpl
+    def check(self, config: Config) -> None:
+        """Nothing to refuse."""
+
+    @hookimpl
+    def lifespan(self) -> AbstractAsyncContextManager[Any]:
+        return nullcontext()
 
 
 def test_report_shows_pipelines_hook_by_hook_and_no_secret(tmp_path: Path) -> None:
     text = report(load(config_of(tmp_path, PIPELINE + BACKEND), {}))
     assert text == EXPECTED
     assert "hunter2" not in text
+
+
+@pytest.mark.parametrize(
+    ("url", "calls"),
+    [
+        ("http://h:8000", "http://h:8000/v1/chat/completions"),
+        ("http://h/team/", "http://h/team/v1/chat/completions"),
+        ("http://h/v1/chat/completions", "http://h/v1/chat/completions"),
+        ("http://h/v1#x?y", "http://h/v1/chat/completions"),
+    ],
+)
+def test_the_address_that_is_called_is_shown_beside_the_one_that_was_written(
+    tmp_path: Path, url: str, calls: str
+) -> None:
+    backend = f'[backends.one]\nplugins = ["{ME}:Far"]\nurl = "{url}"\n'
+    lines = [line.split() for line in report(load(config_of(tmp_path, PIPELINE + backend), {})).splitlines()]
+    assert ["url", url.partition("#")[0]] in lines
+    assert ["calls", calls] in lines
 
 
 def test_a_backend_without_url_and_models_says_none(tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ def test_a_port_in_use_is_one_line() -> None:
         with pytest.raises(ServerError) as caught:
             check_binds((f"127.0.0.1:{port}",))
     assert str(caught.value) == (
-        f"cannot listen on 127.0.0.1:{port}: address already in use; choose another with --bind HOST:PORT"
+        f"cannot listen on 127.0.0.1:{port}: address already in use; "
+        "choose another: hookline serve --bind HOST:PORT, or make serve BIND=HOST:PORT"
     )
 
 

@@ -1,9 +1,11 @@
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pluggy
 import pytest
 
+from core import hookimpl
 from core.config import Secret
 from core.errors import ConfigError
 from core.loader.assemble import Loaded, join, load
@@ -17,6 +19,17 @@ REQUEST = Request("message", model="model-one")
 ROUTE = Route(())
 SECOND = f'[pipelines.second]\npaths = ["/v2"]\nplugins = ["{HERE}:Front", "{HERE}:BothSides"]\n'
 TWO = f'[backends.two]\nplugins = ["{HERE}:Wrapped"]\n'
+
+
+@attrs.frozen(eq=False)
+class Sulking:
+    """Refuses every configuration, and does not say where."""
+
+    file: str = ""
+
+    @hookimpl
+    def check(self) -> None:
+        raise ConfigError("not today", file=self.file, hint="wait")
 
 
 def loaded(folder: Path, text: str = PIPELINE + BACKEND) -> Loaded:
@@ -135,7 +148,28 @@ def test_secrets_of_options_come_from_the_environment(tmp_path: Path, monkeypatc
             PIPELINE
             + f'[backends.one]\nplugins = ["{HERE}:Engine", "{HERE}:Refusing"]\n'
             + f'[backends.one."{HERE}:Refusing"]\nhow = "badly"',
-            f"a plugin's check failed: ValueError: broken (in check of plugin '{HERE}:Refusing', backend 'one')",
+            f"[backends.one]: plugin '{HERE}:Refusing': its check failed: ValueError: broken",
+        ),
+        (
+            PIPELINE
+            + f'[backends.one]\nplugins = ["{HERE}:Engine", "{__name__}:Sulking"]\n'
+            + f'[backends.one."{__name__}:Sulking"]\nfile = "p.toml"',
+            f"p.toml: [backends.one]: plugin '{__name__}:Sulking': not today; wait",
+        ),
+        (
+            PIPELINE.replace("Front", f'Front", "{__name__}:Sulking') + BACKEND,
+            f"[pipelines.main]: plugin '{__name__}:Sulking': not today; wait",
+        ),
+        (
+            PIPELINE + f'[backends.one]\nplugins = ["{HERE}:Engine", "{HERE}:Remote"]\nurl = "http://h"',
+            (
+                f"[backends.one] key 'plugins': plugins '{HERE}:Engine' and '{HERE}:Remote' both answer "
+                f"call_upstream, and '{HERE}:Engine' would never be called; keep one of them, and wrappers"
+            ),
+        ),
+        (
+            PIPELINE + BACKEND + 'url = "http://h"',
+            f"[backends.one] key 'url': plugin '{HERE}:Engine' calls no address; take it away",
         ),
         (
             PIPELINE + BACKEND.replace(f"{HERE}:Engine", "models"),

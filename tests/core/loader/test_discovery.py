@@ -1,3 +1,4 @@
+import re
 import sys
 from pathlib import Path
 
@@ -25,9 +26,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def message(name: str) -> str:
+def message(name: str, *, as_wrapper: bool = False) -> str:
     with pytest.raises(TableError) as caught:
-        Catalogue.installed().find(name)
+        Catalogue.installed().find(name, as_wrapper=as_wrapper)
     return "; ".join(filter(None, [caught.value.message, caught.value.hint]))
 
 
@@ -73,6 +74,25 @@ def test_two_distributions_with_one_name(folder: Path) -> None:
 def test_an_unknown_name_gets_the_nearest() -> None:
     assert message("vlm") == "no plugin 'vlm'; did you mean 'vllm'? or write module:Class"
     assert "installed: anthropic, " in message("zzzzz")
+
+
+WRAPPER = "from core import hookimpl\nclass Plugin:\n    @hookimpl(wrapper=True)\n    def translate_stop(self): yield"
+
+
+def test_an_unknown_wrapper_gets_the_wrappers_alone(folder: Path) -> None:
+    install(folder, "dist-broken", "sample-broken", "sample_broken_module", BROKEN)
+    install(folder, "dist-wrapper", "sample-wrapper", "sample_wrapper_module", WRAPPER)
+    said = message("vlm", as_wrapper=True)
+    assert "sample-wrapper" in said
+    assert not re.search("vllm|sample-broken", said)
+    near = "no plugin 'sample-wraper'; did you mean 'sample-wrapper'? or write module:Class"
+    assert message("sample-wraper", as_wrapper=True) == near
+
+
+def test_where_there_is_none_only_the_other_form_is_left() -> None:
+    with pytest.raises(TableError) as caught:
+        Catalogue(()).find("trim", as_wrapper=True)
+    assert (caught.value.message, caught.value.hint) == ("no plugin 'trim'", "write module:Class")
 
 
 @pytest.mark.parametrize(

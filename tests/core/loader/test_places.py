@@ -1,8 +1,9 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from core import hookimpl
 from core.config import Config, Secret
 from core.config.types import make_converter
 from core.errors import ConfigError
@@ -10,6 +11,21 @@ from core.loader.discovery import Catalogue
 from core.loader.places import Places
 from tests.core import samples
 from tests.core.samples import BACKEND, HERE, PIPELINE, config_of
+
+Engine = samples.Engine
+
+
+class Reads:
+    """Belongs to a pipeline."""
+
+    @hookimpl
+    def parse(self) -> None: ...
+
+
+class WantsNope(samples.Engine):
+    """Names a default wrapper that is not installed."""
+
+    wraps: ClassVar[tuple[str, ...]] = ("nope",)
 
 
 def places(config: Config) -> Places:
@@ -71,6 +87,28 @@ def test_each_place_has_its_own_instance(tmp_path: Path) -> None:
     one, two = maker.back(config.backends["one"]), maker.back(config.backends["one"])
     assert one[f"{HERE}:Engine"] is not two[f"{HERE}:Engine"]
     assert isinstance(one[f"{HERE}:Engine"], samples.Engine)
+
+
+@pytest.mark.parametrize(
+    ("engine", "wraps", "place"),
+    [
+        ("Engine", 'wraps = ["nope"]', "[backends.one] key 'wraps': no plugin 'nope'; "),
+        (
+            "WantsNope",
+            "",
+            f"[backends.one] key 'plugins': plugin '{__name__}:WantsNope' wants a wrapper: no plugin 'nope'; ",
+        ),
+        (
+            "Engine",
+            f'wraps = ["{HERE}:Free", "{__name__}:Reads"]',
+            f"[backends.one] key 'wraps': plugin '{__name__}:Reads': parse ",
+        ),
+    ],
+)
+def test_an_unknown_wrapper_is_told_where_it_was_asked_for(tmp_path: Path, engine: str, wraps: str, place: str) -> None:
+    text = told(tmp_path, f'{PIPELINE}[backends.one]\nplugins = ["{__name__}:{engine}"]\n{wraps}')
+    assert text.startswith(place)
+    assert "vllm" not in text
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,25 @@ def test_options_of_the_front() -> None:
     assert reply.message["usage"]["cache_read_input_tokens"] == 4
 
 
-@pytest.mark.parametrize("plugins", [["no-such-plugin"], [Shouts("!")], [object]])
+@pytest.mark.parametrize("plugins", [["no-such-plugin"], [Shouts("!")], [object], [Plain, "openai"]])
 def test_what_hookline_would_refuse_is_refused(plugins: Any) -> None:
     with pytest.raises(ConfigError):
         Assembly(plugins)
+
+
+@pytest.mark.parametrize(
+    ("plugins", "options", "line"),
+    [
+        (["vlm"], {}, "key 'plugins': no plugin 'vlm'; did you mean 'vllm'? or write module:Class"),
+        ([Plain], {"Plane": {"suffix": "-"}}, "key 'Plane': no plugin 'Plane' is listed here; did you mean 'Plain'?"),
+    ],
+)
+def test_a_misspelt_name_ends_in_its_one_line(plugins: Any, options: Any, line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        replay(plugins, [WHOLE], options=options)
+    assert str(caught.value) == f"replay: [backends.upstream] {line}"
+    assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
+
+
+def test_an_engine_without_an_address_is_replayed_too() -> None:
+    assert replay(["demo"], [], request={"messages": [{"role": "user", "content": "Hi"}]}).status == 200

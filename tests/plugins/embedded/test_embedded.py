@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -10,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 import plugins.embedded as module
-from core import Candidate, Message, Request, Route, Stop, Text, TextBlock, UpstreamError
+from core import Candidate, ConfigError, Message, Request, Route, Stop, Text, TextBlock, UpstreamError
 from core.chat import UpstreamClient
 from core.config import BackendConfig
 from core.testing import MockUpstream, UpstreamAnswer
@@ -100,3 +101,11 @@ async def test_what_is_missing_stops_no_gateway(monkeypatch: pytest.MonkeyPatch,
 def test_options_out_of_range_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(option))):
         Embedded(**option)
+
+
+def test_a_model_file_that_is_named_and_not_there_stops_the_start(tmp_path: Path) -> None:
+    Embedded().check()
+    (tmp_path / "yes.gguf").touch()
+    Embedded(model=str(tmp_path / "yes.gguf")).check()
+    with pytest.raises(ConfigError, match=r"^key 'model': no file .*nope\.gguf$"):
+        Embedded(model=str(tmp_path / "nope.gguf")).check()

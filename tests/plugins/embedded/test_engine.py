@@ -13,7 +13,7 @@ import pytest
 
 from plugins.embedded import engine
 from plugins.embedded.engine import STAY, Keeper, Options, alive
-from tests.engine.processes import TINY
+from tests.server.processes import TINY
 
 OPTIONS = Options(TINY, 1024, 1, 1, "deepseek")
 

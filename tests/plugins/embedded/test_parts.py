@@ -20,7 +20,7 @@ def package(monkeypatch: pytest.MonkeyPatch, place: Path | None) -> None:
 
 def test_a_missing_wheel_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     package(monkeypatch, None)
-    with pytest.raises(MissingError, match=r"pip install 'hookline\[local\]'"):
+    with pytest.raises(MissingError, match=r"`make install` in hookline's checkout"):
         need_server()
 
 

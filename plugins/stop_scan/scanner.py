@@ -1,0 +1,111 @@
+"""The stop translator around a backend's own: looks for the client's stop sequences in what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import attrs
+
+from core import Chunk, Delta, Request, Stop, StopTranslator, Text, Thinking, ToolUse, Usage
+from plugins.stop_scan.automaton import Automaton
+from plugins.stop_scan.matcher import Matcher
+from plugins.stop_scan.tokens import CutTokens
+
+Scope = Literal["text", "thinking", "tools"]
+"""A kind of writing: the answer's text, its reasoning, the arguments of its tool calls."""
+
+
+class Scanner:
+    """Cuts one answer at the first stop sequence that is written in one of the scopes.
+
+    A sequence is found within one run of text, of reasoning, or of one call's arguments, never across two of them.
+    """
+
+    def __init__(self, inner: StopTranslator, request: Request, sequences: Sequence[str], scopes: Sequence[Scope]):
+        self._inner = inner
+        self._scopes = scopes
+        self._matcher = Matcher(Automaton(sequences))
+        self._tokens = CutTokens(request)
+        # What is being written now (None: nothing that is scanned), and how held text becomes a delta of it.
+        self._run: tuple[Scope, int] | None = None
+        self._say: Callable[[str], Delta] = Text
+
+    def feed(self, chunk: Chunk, deltas: Sequence[Delta]) -> Sequence[Delta]:
+        """The deltas, what may become a match held back; at a match the cut, the counts and the `Stop`."""
+        out: list[Delta] = []
+        for delta in self._inner.feed(chunk, deltas):
+            self._take(delta, out)
+        return self._ended(out)
+
+    def flush(self) -> Sequence[Delta]:
+        """What was held, and what the backend's own translator says."""
+        out: list[Delta] = []
+        for delta in self._inner.flush():
+            self._take(delta, out)
+        self._let_go(out)
+        return self._ended(out)
+
+    def _ended(self, out: list[Delta]) -> list[Delta]:
+        """The deltas with the end behind them, when the match was found in them."""
+        sequence = self._matcher.found
+        return out if sequence is None else [*out, self._tokens.usage(), Stop("stop_sequence", sequence)]
+
+    def _take(self, delta: Delta, out: list[Delta]) -> None:
+        if isinstance(delta, Usage):
+            self._tokens.tell(delta)
+            self._pass(delta, out)
+        elif isinstance(delta, Text):
+            self._write(delta, delta.text, ("text", 0), Text, out)
+        elif isinstance(delta, Thinking):
+            self._write(delta, delta.text, ("thinking", 0), Thinking, out)
+        elif isinstance(delta, ToolUse):
+            self._call(delta, out)
+        else:
+            self._let_go(out)
+            self._pass(delta, out)
+
+    def _call(self, piece: ToolUse, out: list[Delta]) -> None:
+        if piece.name:
+            # The head has nothing to scan, and must not wait for the arguments.
+            self._let_go(out)
+            self._tokens.written.add(piece.name)
+            self._tokens.kept.add(piece.name)
+            self._pass(attrs.evolve(piece, arguments=""), out)
+        if piece.arguments:
+            index = piece.index
+            self._write(piece, piece.arguments, ("tools", index), lambda text: ToolUse(index, text), out)
+
+    def _write(
+        self, delta: Delta, text: str, run: tuple[Scope, int], say: Callable[[str], Delta], out: list[Delta]
+    ) -> None:
+        """Scan one piece of a run; a new run begins its scan anew."""
+        self._tokens.written.add(text)
+        if self._run != run:
+            self._let_go(out)
+            self._run, self._say = run, say
+        if self._matcher.found is not None:
+            return
+        if run[0] in self._scopes:
+            self._give(self._matcher.feed(text), out)
+        else:
+            self._tokens.kept.add(text)
+            out.append(delta)
+
+    def _let_go(self, out: list[Delta]) -> None:
+        """Something else follows: what is held goes first."""
+        if self._matcher.found is None:
+            self._give(self._matcher.flush(), out)
+        self._run = None
+
+    def _give(self, text: str, out: list[Delta]) -> None:
+        if text:
+            self._tokens.kept.add(text)
+            out.append(self._say(text))
+        if self._matcher.found is not None:
+            self._tokens.kept.add(self._matcher.found)
+
+    def _pass(self, delta: Delta, out: list[Delta]) -> None:
+        """A delta as it is, unless the answer was cut before it."""
+        if self._matcher.found is None:
+            out.append(delta)

@@ -1,0 +1,91 @@
+"""Reasoning between two tags: where it ends, and how it reads."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from plugins.think_tags.tags import Tags
+
+_CODE: Final = "`"
+
+
+class Block:
+    """One stretch of reasoning, behind its opening tag.
+
+    `opening` inside nests, unless it stands in code; with "" nothing nests, and any of `closings` ends the block.
+    Where a nested tag was opened, a closing tag is the end only if no other follows: a model that merely speaks of the
+    tag does not close it. What follows is then held, for it may be the answer.
+    """
+
+    def __init__(self, opening: str, *closings: str) -> None:
+        self._opening = opening
+        self._tags = Tags([*closings, opening] if opening else closings)
+        self._depth = 1
+        self._held = ""
+        # From where the held text has not been looked at, and the last character before it.
+        self._from = 0
+        self._last = ""
+        # Where the closing tag that may be the last begins and ends.
+        self._doubt: tuple[int, int] | None = None
+
+    def feed(self, piece: str) -> tuple[str, str | None]:
+        """The reasoning that is certain, and what follows the block's end; None: it has not ended."""
+        held = self._held = self._held + piece
+        while True:
+            found = self._tags.find(held, self._from)
+            self._from = found.at + len(found.tag)
+            if not found.tag:
+                break
+            if found.tag == self._opening:
+                before = held[found.at - 1] if found.at else self._last
+                self._depth += before != _CODE
+                continue
+            self._depth -= 1
+            if not self._depth:
+                return held[: found.at], held[self._from :]
+            self._doubt = (found.at, self._from)
+        return self._release(self._doubt[0] if self._doubt else found.at), None
+
+    def flush(self) -> tuple[str, str | None]:
+        """What was held as reasoning, or, behind a closing tag that was the last, what follows it; as in `feed`."""
+        if self._doubt is not None:
+            return "", self._held[self._doubt[1] :]
+        self._from = len(self._held)
+        return self._release(self._from), None
+
+    def _release(self, end: int) -> str:
+        """Let go what is held up to a place."""
+        certain, self._held = self._held[:end], self._held[end:]
+        self._from -= end
+        self._last = certain[-1:] or self._last
+        if self._doubt is not None:
+            self._doubt = (self._doubt[0] - end, self._doubt[1] - end)
+        return certain
+
+
+class Trimmed:
+    """The reasoning of one answer without the blanks at the ends of its blocks; those between two blocks are kept."""
+
+    def __init__(self) -> None:
+        self._joint = ""
+        self._blanks = ""
+        self._said = False
+        self._begun = False
+
+    def begin(self, blanks: str) -> None:
+        """A block begins, `blanks` behind the one before."""
+        self._joint = blanks if self._said else ""
+        self._blanks = ""
+        self._begun = False
+
+    def say(self, text: str) -> str:
+        """The text of a piece; blanks at its end wait for more text."""
+        text = self._blanks + text
+        if not self._begun:
+            text = text.lstrip()
+        kept = text.rstrip()
+        self._blanks = text[len(kept) :]
+        if kept and not self._begun:
+            self._begun = self._said = True
+            return self._joint + kept
+        return kept
