@@ -30,8 +30,12 @@ class Suspects:
 
     def of(self, error: BaseException, otherwise: str = "") -> str:
         """The plugin whose code was deepest in the traceback; `otherwise` when none is in it."""
-        found = [owner for frame in _frames(error) if (owner := self._owner(frame))]
-        return f"plugin {found[-1]!r}" if found else otherwise or "an unknown plugin"
+        found = ""
+        for frame in _frames(error):
+            owners = self._owners(frame)
+            # Where a module is home to several plugins, the one that was at work a frame before it goes on.
+            found = found if found in owners or not owners else owners[0]
+        return f"plugin {found!r}" if found else otherwise or "an unknown plugin"
 
     def chain(self) -> str:
         """All of them: the outermost wrapper first, it is the one that gave what the hook gave."""
@@ -44,20 +48,20 @@ class Suspects:
         caller: pluggy.HookCaller = getattr(self.manager.hook, self.hook)
         return caller.get_hookimpls()[::-1]
 
-    def _owner(self, frame: FrameType) -> str:
-        """The plugin that a frame belongs to: it is its hook, a method of what its hook made, or of its module."""
+    def _owners(self, frame: FrameType) -> list[str]:
+        """The plugins that a frame may belong to: it is a hook, a method of what a hook made, or of their module."""
         implementations = self._implementations()
         made = type(frame.f_locals.get("self")).__name__
         for each in implementations:
             if _function(each).__code__ is frame.f_code:
-                return each.plugin_name
+                return [each.plugin_name]
         makers = [each for each in implementations if made in _function(each).__code__.co_names]
-        return _nearest(str(frame.f_globals.get("__name__")), makers or implementations, strict=not makers)
+        return _nearest(str(frame.f_globals.get("__name__")), makers or implementations, least=0 if makers else 1)
 
 
 def named(error: BaseException) -> bool:
-    """Whether the exception carries a note already; the first one is the nearest to the fault."""
-    return any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ()))
+    """Whether the exception, or what caused it, carries a note already; the first one is the nearest to the fault."""
+    return any(each.startswith(_NOTE) for each in notes_of(error))
 
 
 def note(error: BaseException, place: str) -> None:
@@ -97,14 +101,11 @@ def _function(implementation: pluggy.HookImpl) -> Any:
     return getattr(implementation.function, "__func__", implementation.function)
 
 
-def _nearest(module: str, implementations: list[pluggy.HookImpl], *, strict: bool) -> str:
-    """The plugin whose module shares most with the frame's; `strict`: "" when it shares not even the package."""
-    best, length = "", 0 if strict else -1
-    for each in implementations:
-        shared = _shared(module.split("."), str(_function(each).__module__).split("."))
-        if shared > length:
-            best, length = each.plugin_name, shared
-    return best
+def _nearest(module: str, implementations: list[pluggy.HookImpl], *, least: int) -> list[str]:
+    """The plugins whose module shares most with the frame's, and not less than the `least` parts of its name."""
+    shared = [_shared(module.split("."), str(_function(each).__module__).split(".")) for each in implementations]
+    most = max(shared, default=0)
+    return [each.plugin_name for each, parts in zip(implementations, shared, strict=True) if parts == most >= least]
 
 
 def _shared(one: list[str], other: list[str]) -> int:

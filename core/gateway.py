@@ -85,7 +85,7 @@ class Gateway:
 
     async def _answer(self, pipeline: Pipeline, http: HTTPRequest, request: Request, out: Outlet) -> None:
         if request.task == "models":
-            await out.finish(await pipeline.list_models(http))
+            await out.finish(await pipeline.list_models(http, request))
             return
         route = pipeline.route(http, request)
         if route is None or not route.candidates:

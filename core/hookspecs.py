@@ -113,10 +113,12 @@ class Hooks:
 
     @hookspec
     def list_models(
-        self, http: HTTPRequest, clients: Mapping[str, UpstreamClient]
+        self, http: HTTPRequest, request: Request, clients: Mapping[str, UpstreamClient]
     ) -> Iterable[Model] | Awaitable[Iterable[Model]] | None:
-        """The models a client may name; all plugins' answers are joined. `clients` are the backends' own, by name: what
-        is asked of them is awaited. None are given where nobody can wait: then only what is known is told."""
+        """The models a client may name; all plugins' answers are joined. With `request.model` that one alone is wanted,
+        also where the list has no room for it (a name that a pattern matches). `clients` are the backends' own, by
+        name: what is asked of them is awaited. None are given where nobody can wait: then only what is known is
+        told."""
 
     @hookspec
     def check(self, config: Config) -> None:

@@ -84,10 +84,13 @@ class Pipeline:
         found = self._call("serialize", http=http, request=request)
         return _checked(found, _ANSWER, self.manager, "serialize", f"pipeline {self.name!r}")  # type: ignore[no-any-return]
 
-    async def list_models(self, http: HTTPRequest) -> list[Model]:
-        """All plugins' models, in the order of the plugins, those that backends list included."""
+    async def list_models(self, http: HTTPRequest, request: Request) -> list[Model]:
+        """All plugins' models, in the order of the plugins, those that backends list included.
+
+        With `request.model` that one must be among them, if it is there; the others may be left out.
+        """
         clients = {name: back.client for name, back in self.backs.items()}
-        answers = self._call("list_models", http=http, clients=clients)
+        answers = self._call("list_models", http=http, request=request, clients=clients)
         try:
             found = [await answer if isinstance(answer, Awaitable) else answer for answer in reversed(answers)]
             return [model for models in found for model in models]
@@ -97,7 +100,7 @@ class Pipeline:
 
     def known_models(self, http: HTTPRequest) -> list[Model]:
         """The models that plugins know of without asking a backend."""
-        answers = self._call("list_models", http=http, clients={})
+        answers = self._call("list_models", http=http, request=Request("models"), clients={})
         return [model for models in reversed(answers) for model in models]
 
     def blame(self, error: BaseException, hook: str, method: str) -> None:

@@ -17,6 +17,7 @@ from core.chat import Call, Content, Dialect, FinishReason, UpstreamClient
 
 DIALECT: Final = Dialect(
     max_tokens_field="max_completion_tokens",
+    prefill="refuse",
 )
 
 

@@ -1,8 +1,8 @@
 """DeepSeek's API (read, not run: its documentation, 2026-11).
 
 Thinks unless told not to, in `reasoning_content`, and refuses a turn with tool calls that comes back without it, be it
-empty. Knows JSON mode but no schema. Keeps connections alive with blank lines, in front of whole answers too. A last
-assistant turn is continued at `https://api.deepseek.com/beta` alone.
+empty. Knows JSON mode but no schema: the schema goes into the system prompt, too. Keeps connections alive with blank
+lines, in front of whole answers too. A last assistant turn is continued at `https://api.deepseek.com/beta` alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.chat import Call, Content, Dialect, FinishReason, ReasoningField, Upst
 
 DIALECT: Final = Dialect(
     max_stops=16,
-    response_format=False,
+    response_format="json_object",
     prefill="prefix",
     images="none",
     reasoning_history="reasoning_content",

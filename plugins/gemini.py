@@ -3,7 +3,8 @@
 `url` is `https://generativelanguage.googleapis.com/v1beta/openai`. A tool call carries a thought signature in its
 `extra_content` and must come back with it; a call of another model's goes with the value that Google documents for
 such. Thoughts come inside the text when asked for, so they are not. Models that always think refuse `none` and think
-their default amount. An error body is an array.
+their default amount. An error body is an array. Most models refuse a schema for the answer beside tools
+(python-genai#867).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ DIALECT: Final = Dialect(
     thinking_off={"reasoning_effort": "none"},
     efforts=("none", "minimal", "low", "medium", "high"),
     parallel_tool_calls=False,
+    schema_with_tools=False,
 )
 
 

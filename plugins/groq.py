@@ -3,7 +3,8 @@
 `reasoning_format: parsed` puts the reasoning into `reasoning`; raw, the default of some models, would leave it in the
 text. Models differ in which switches they take (`reasoning_effort` is `none` or `default` for Qwen, low to high for
 gpt-oss), so a refused one is left out. Of what Groq refuses (logprobs, logit_bias, names in messages, n) nothing is
-ever sent. Whether earlier reasoning may be sent is not documented; it is not.
+ever sent. Whether earlier reasoning may be sent is not documented; it is not. A schema for the answer is taken neither
+beside tools nor in a stream, and by some models alone: for others set `response_format = "json_object"`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from core.chat import Content, Dialect, FinishReason, LenientCall, ReasoningFiel
 DIALECT: Final = Dialect(
     thinking_off={"reasoning_effort": "none"},
     efforts=("low", "medium", "high"),
+    schema_with_tools=False,
     extra={"reasoning_format": "parsed"},
 )
 
@@ -31,7 +33,8 @@ class Groq:
     @hookimpl
     def call_upstream(self, request: Request, route: Route, client: UpstreamClient) -> LenientCall:
         """The call, in this dialect."""
-        return LenientCall(request, route, client, DIALECT, switches=("reasoning_format", "reasoning_effort"))
+        stream = False if request.output_schema is not None and not request.tools else None
+        return LenientCall(request, route, client, DIALECT, stream, switches=("reasoning_format", "reasoning_effort"))
 
     @hookimpl
     def translate_stop(self) -> FinishReason:

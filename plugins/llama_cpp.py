@@ -1,15 +1,16 @@
 """llama.cpp's server (recorded and run: 0c1e570, 2026-10).
 
 It names the stop string that ended an answer only when asked to be verbose, in `__verbose.stopping_word`; reasoning is
-in `reasoning_content`; a named tool choice is ignored, so `required` is sent in its place.
+in `reasoning_content`; a named tool choice is ignored, so `required` is sent in its place. Whole answers, and the
+streams of some versions, repeat the assistant turn that they continue.
 """
 
 from __future__ import annotations
 
 import attrs
 
-from core import Request, Route, hookimpl
-from core.chat import LLAMA_CPP, Call, Content, ReasoningField, UpstreamClient, VerboseStop
+from core import ContentTranslator, Request, Route, hookimpl
+from core.chat import LLAMA_CPP, Call, Content, ReasoningField, UpstreamClient, VerboseStop, without_echo
 
 
 @attrs.frozen(eq=False)
@@ -27,6 +28,6 @@ class LlamaCpp:
         return VerboseStop(request.stop_sequences)
 
     @hookimpl
-    def translate_content(self) -> Content:
-        """Where this engine puts its reasoning."""
-        return Content(ReasoningField("reasoning_content"))
+    def translate_content(self, request: Request) -> ContentTranslator:
+        """Where this engine puts its reasoning; what it repeats of a prefill is left out."""
+        return without_echo(Content(ReasoningField("reasoning_content")), request)

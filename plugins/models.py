@@ -24,19 +24,22 @@ LIST_TIME: Final = 2.0
 
 @attrs.frozen
 class Entry:
-    """Where requests for one name go: a backend, and the model's name there ("": the one the client sent).
-
-    `max_output_tokens` and `context` are the model's limits in tokens, to which `max_tokens` is clamped; `extra_body`
-    is merged into the body for this model. With `list` a glob also lists what the backend itself says it serves.
-    """
+    """Where requests for one name go."""
 
     backend: str
+    """One of [backends.*]."""
     model: str = ""
+    """The model's name there; "": the one the client sent."""
     display_name: str = ""
+    """What lists of models call it; "": the client's name."""
     max_output_tokens: int | None = attrs.field(default=None, validator=attrs.validators.optional(_positive))
+    """The longest answer in tokens: a larger `max_tokens` is lowered to it."""
     context: int | None = attrs.field(default=None, validator=attrs.validators.optional(_positive))
+    """The model's window in tokens: `max_tokens` is lowered so that the prompt has room."""
     extra_body: Mapping[str, Any] = attrs.field(factory=dict)
+    """Merged into the body for this model, after the backend's."""
     list: bool = False
+    """For a glob: also list the models that the backend itself lists and that the glob matches."""
 
 
 @attrs.frozen(eq=False)
@@ -75,11 +78,25 @@ class Models:
         return Route((Candidate(entry.backend, model, entry.max_output_tokens, entry.context, entry.extra_body),))
 
     @hookimpl
-    def list_models(self, clients: Mapping[str, UpstreamClient]) -> list[Model] | Awaitable[list[Model]]:
-        """The exact names in the order of the table, then what backends list where a glob says so."""
+    def list_models(
+        self, request: Request, clients: Mapping[str, UpstreamClient]
+    ) -> list[Model] | Awaitable[list[Model]]:
+        """The exact names in the order of the table, then what backends list where a glob says so.
+
+        Of one model that is asked for, that one: whatever is routed is there.
+        """
+        if request.model:
+            return self._named(request.model, clients)
         named = {name: _model(name, entry) for name, entry in self.routes.items() if not _is_glob(name)}
         asks = any(self.routes[glob].list for glob in self._globs)
         return self._with_listed(named, clients) if asks and clients else list(named.values())
+
+    def _named(self, name: str, clients: Mapping[str, UpstreamClient]) -> list[Model] | Awaitable[list[Model]]:
+        entry = self._entry(name)
+        if entry is None:
+            return []
+        asks = entry.list and name not in self.routes and entry.backend in clients
+        return _asked(name, entry, clients[entry.backend]) if asks else [_model(name, entry)]
 
     async def _with_listed(self, found: dict[str, Model], clients: Mapping[str, UpstreamClient]) -> list[Model]:
         for glob in self._globs:
@@ -100,6 +117,12 @@ def _model(name: str, entry: Entry, served: Model | None = None) -> Model:
     context = entry.context or (served.context if served else None)
     created = served.created if served else 0
     return Model(name, entry.display_name or name, created, context, entry.max_output_tokens)
+
+
+async def _asked(name: str, entry: Entry, client: UpstreamClient) -> list[Model]:
+    """The one model, with what its backend says of it."""
+    served = {model.id: model for model in await _served(client)}
+    return [_model(name, entry, served.get(entry.model or name))]
 
 
 async def _served(client: UpstreamClient) -> list[Model]:

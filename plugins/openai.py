@@ -1,7 +1,8 @@
 """OpenAI's own chat completions, and any server that speaks just that.
 
 The matched stop sequence is not reported. OpenAI's reasoning models want, in the backend's table,
-`max_tokens_field = "max_completion_tokens"`, `sampling = false` and the `efforts` that the model knows.
+`max_tokens_field = "max_completion_tokens"`, `sampling = false` and the `efforts` that the model knows. A last
+assistant turn is not continued but answered, so it is refused; `prefill = "as_is"` is for servers that do continue it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import attrs
 from core import Request, Route, hookimpl
 from core.chat import Call, Content, Dialect, FinishReason, UpstreamClient
 
-DIALECT: Final = Dialect(files=True)
+DIALECT: Final = Dialect(files=True, prefill="refuse")
 
 
 @attrs.frozen(eq=False)

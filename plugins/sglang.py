@@ -1,7 +1,8 @@
 """SGLang (read 0.5.23).
 
 `choices[].matched_stop` holds the matched stop string, or a token's number at a plain end; reasoning is in
-`reasoning_content`.
+`reasoning_content`. A schema for the answer is refused beside a required tool, and beside others it keeps the model
+from calling any (sglang#25777).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ DIALECT: Final = Dialect(
     thinking_off={"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
     thinking_on={"chat_template_kwargs": {"enable_thinking": True, "thinking": True}},
     efforts=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    schema_with_tools=False,
     count="tokenize",
 )
 

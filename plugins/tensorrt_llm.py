@@ -2,7 +2,8 @@
 
 `choices[].stop_reason` holds the matched stop string, a token's number, or null. Unknown fields are refused, and tools
 without a `tool_choice` are not used: `auto` is sent. Reasoning is in `reasoning_content`, of gpt-oss in `reasoning`
-too. A template that does not use a kwarg refuses it; the request is then sent without.
+too. A template that does not use a kwarg refuses it; the request is then sent without. A last assistant turn is
+answered, not continued: there is no field that would say so.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ DIALECT: Final = Dialect(
         "user",
     ),
     max_stops=None,
+    prefill="refuse",
     stop_report="match",
     top_k=True,
     reasoning_history="reasoning_content",

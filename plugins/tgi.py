@@ -1,24 +1,24 @@
 """Text Generation Inference (read, not run: db931fc, 2026-01; not developed any more).
 
-finish_reason `stop_sequence` says that a stop string matched, but not which one. Reasoning stays in the text. Calls are
-numbered anew in each answer, so they get ids of their own. A model's name other than `tgi` is taken for a LoRA adapter:
-without `model` in [models] the name is `tgi`. Of a turn with text and calls only the text would be kept.
+finish_reason `stop_sequence` says that a stop string matched, but not which one. Reasoning stays in the text. A model's
+name other than `tgi` is taken for a LoRA adapter: without `model` in [models] the name is `tgi`. Of a turn with text
+and calls only the text would be kept. A schema for the answer is refused beside tools.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import attrs
 
-from core import Delta, Request, Route, hookimpl
-from core.chat import Call, Chunk, Content, Dialect, StopKind, UpstreamClient, the_choice, the_delta
+from core import Request, Route, hookimpl
+from core.chat import Call, Content, Dialect, StopKind, UpstreamClient
 
 DIALECT: Final = Dialect(
     stop_report="kind",
     count="chat_tokenize",
     parallel_tool_calls=False,
+    schema_with_tools=False,
 )
 
 
@@ -35,18 +35,6 @@ class TGICall(Call):
             if message.get("tool_calls"):
                 message["content"] = None
         return body
-
-
-class TGIContent(Content):
-    """Takes the engine's ids away, which are "0", "1" … in every answer, so that each call gets one of its own."""
-
-    def feed(self, chunk: Chunk) -> Sequence[Delta]:
-        """The deltas of one chunk."""
-        calls = the_delta(the_choice(chunk)).get("tool_calls")
-        for call in calls if isinstance(calls, list) else ():
-            if isinstance(call, dict):
-                call.pop("id", None)
-        return super().feed(chunk)
 
 
 @attrs.frozen(eq=False)
@@ -68,4 +56,4 @@ class TGI:
     @hookimpl
     def translate_content(self) -> Content:
         """Where this engine puts its reasoning."""
-        return TGIContent()
+        return Content()

@@ -35,7 +35,7 @@ DIALECT: Final = Dialect(
     ),
     max_stops=None,
     stream_usage=False,
-    response_format=False,
+    response_format="none",
     prefill="refuse",
     thinking_on={"chat_template_kwargs": {"enable_thinking": True}},
     thinking_off={"chat_template_kwargs": {"enable_thinking": False}},

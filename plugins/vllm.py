@@ -2,7 +2,8 @@
 
 `choices[].stop_reason` holds the matched stop string, a token's number, or null; reasoning is in `reasoning`
 (`reasoning_content` before 0.12). At most four stop strings are taken, and `reasoning_effort` also switches the
-template's thinking; templates call that switch `enable_thinking` or `thinking`, and look at no other.
+template's thinking; templates call that switch `enable_thinking` or `thinking`, and look at no other. A schema for the
+answer keeps the model from calling tools (vllm#39929).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ DIALECT: Final = Dialect(
     thinking_on={"chat_template_kwargs": {"enable_thinking": True, "thinking": True}},
     thinking_budget_field="thinking_token_budget",
     efforts=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    schema_with_tools=False,
     count="tokenize",
 )
 

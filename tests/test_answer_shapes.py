@@ -124,7 +124,20 @@ SHAPES: dict[str, Shape] = {
     "no JSON": Shape([calls(part("a=1", 0, "a", "f"))], [use(unparsed_arguments="a=1")]),
     "broken JSON": Shape([calls(part('{"a":', 0, "a", "f")), calls(part("}}"))], [use(unparsed_arguments='{"a":}}')]),
     "a list": Shape([calls(part("[1]", 0, "a", "f"))], [use(unparsed_arguments="[1]")]),
-    "two objects in one": Shape([calls(part(A + A, 0, "a", "f"))], [use(unparsed_arguments=A + A)]),
+    "two objects in one": Shape([calls(part(A + B, 0, "a", "f"))], [*ONE, use(b=[2, {}])]),
+    "one object twice in one": Shape([calls(part(A + A, 0, "a", "f"))], ONE),
+    "a brace too many": Shape([calls(part(A, 0, "a", "f")), calls(part("}"))], [*ONE, "}"]),
+    "a brace too many behind a quote": Shape(
+        [calls(part('{"a":"say "}', 0, "a", "f")), calls(part('"}'))], [use(unparsed_arguments='{"a":"say "}"}')]
+    ),
+    "blanks behind the object": Shape([calls(part(A, 0, "a", "f")), calls(part(" \n"))], ONE),
+    "raw line breaks and tabs in a string": Shape(
+        [calls(part('{"a":\n"b\n', 0, "a", "f")), calls(part('\tc"}'))], [use(a="b\n\tc")]
+    ),
+    "no object behind the brace": Shape(
+        [calls(part("{", 0, "a", "f")), calls(part(" a: 1}"))], [use(unparsed_arguments="{ a: 1}")]
+    ),
+    "no number": Shape([calls(part('{"a":NaN}', 0, "a", "f"))], [use(unparsed_arguments='{"a":NaN}')]),
     "a legacy call": Shape(
         [{"function_call": {"name": "f", "arguments": '{"a"'}}, {"function_call": {"arguments": ":1}"}}],
         ONE,
@@ -198,6 +211,11 @@ WHOLES: dict[str, Whole] = {
     "arguments that are JSON in a string": Whole(calls(part(json.dumps(A), None, "a", "f")), ONE),
     **{f"arguments {given!r}": Whole(calls(part(given, None, "a", "f")), [use()]) for given in NO_ARGUMENTS},
     "no JSON": Whole(calls(part("a=1", None, "a", "f")), [use(unparsed_arguments="a=1")]),
+    "two objects in one": Whole(calls(part(A + B, None, "a", "f")), [*ONE, use(b=[2, {}])]),
+    "a brace too many": Whole(calls(part(A + "}", None, "a", "f")), [*ONE, "}"]),
+    "raw line breaks and tabs in a string": Whole(calls(part('{"a":"b\n\tc"}', None, "a", "f")), [use(a="b\n\tc")]),
+    "no object behind the brace": Whole(calls(part("{a: 1}", None, "a", "f")), [use(unparsed_arguments="{a: 1}")]),
+    "no number": Whole(calls(part('{"a":NaN}', None, "a", "f")), [use(unparsed_arguments='{"a":NaN}')]),
     "broken JSON": Whole(calls(part('{"a":}}', None, "a", "f")), [use(unparsed_arguments='{"a":}}')]),
     "a legacy call": Whole({"content": None, "function_call": {"name": "f", "arguments": A}}, ONE, "function_call"),
     "reasoning, text and calls": Whole({"reasoning": "r", "content": "t", **calls(FIRST, SECOND)}, [("r",), "t", *TWO]),

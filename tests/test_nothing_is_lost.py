@@ -170,7 +170,7 @@ def hostile(draw: st.DrawFn) -> tuple[list[Any], dict[str, list[str]]]:
     for number in range(draw(st.integers(0, 12))):
         delta: dict[str, Any] = {"role": draw(ANY)}
         for kind in draw(st.sets(st.sampled_from(KINDS))):
-            mark = f"<{number}>"
+            mark = f"<{kind}{number}>"
             marks[kind].append(mark)
             before, after = draw(AROUND)
             delta |= draw(SAYING[kind](before + mark + after))
@@ -221,7 +221,7 @@ def test_a_hostile_stream_loses_nothing(assembly: Assembly) -> None:
             said = joined(whole, kind)
             assert [said.count(mark) for mark in marks[kind]] == [1] * len(marks[kind])
             assert sorted(marks[kind], key=said.index) == marks[kind]
-        arguments = json.dumps(inputs(whole))
+        arguments = json.dumps(inputs(whole)) + joined(whole, "text")  # what stands behind an object is text
         assert [arguments.count(mark) for mark in marks["tool_use"]] == [1] * len(marks["tool_use"])
 
     check()

@@ -58,6 +58,8 @@ class Engine:
     reasoning: tuple[tuple[str, ...], ...] = EITHER
     stop_field: str = ""
     verbose: bool = False
+    scanned: bool = False
+    """Whether a stop sequence in the text ends the answer: tests/plugins/stop_scan/ has the oracle of that."""
 
 
 ENGINES = {
@@ -65,8 +67,8 @@ ENGINES = {
     "vllm": Engine(("vllm",), EITHER, "stop_reason"),
     "sglang": Engine(("sglang",), (("reasoning_content",),), "matched_stop"),
     "llama_cpp": Engine(("llama_cpp",), (("reasoning_content",),), verbose=True),
-    "ollama": Engine(("ollama",), (("reasoning",),)),
-    "openai": Engine(("openai",), EITHER),
+    "ollama": Engine(("ollama",), (("reasoning",),), scanned=True),
+    "openai": Engine(("openai",), EITHER, scanned=True),
 }
 
 
@@ -77,6 +79,8 @@ def assemblies() -> dict[str, Assembly]:
 
 def answers_of(engine: Engine) -> st.SearchStrategy[UpstreamAnswer]:
     whole = strategies.answers(reasoning_fields=engine.reasoning, stop_field=engine.stop_field, stops=STOPS, ids=False)
+    if engine.scanned:
+        return whole.filter(lambda answer: not any(stop in written(answer) for stop in STOPS))
     if not engine.verbose:
         return whole
     word = st.sampled_from((*STOPS, "</s>"))
@@ -169,7 +173,7 @@ def expect(answer: UpstreamAnswer, reply: Reply, match: str | None) -> None:
     content = reply.message["content"]
     thinking = [block["thinking"] for block in content if block["type"] == "thinking"]
     assert thinking == ([answer.reasoning] if answer.reasoning else [])
-    text = (answer.text or "") + (answer.refusal or "")
+    text = written(answer)
     assert "".join(block["text"] for block in content if block["type"] == "text") == text
     order = [kind for kind, there in (("thinking", answer.reasoning), ("text", text)) if there]
     assert [block["type"] for block in content] == [*order, *["tool_use"] * len(answer.tool_calls)]
@@ -182,6 +186,11 @@ def expect(answer: UpstreamAnswer, reply: Reply, match: str | None) -> None:
         assert reply.message["usage"][name] == count or (count == 0 and reply.message["usage"][name] > 0)
     assert reply.message["usage"].keys() == expected_usage(answer).keys()
     assert reply.message["model"] == "client-model"
+
+
+def written(answer: UpstreamAnswer) -> str:
+    """All text of the answer."""
+    return (answer.text or "") + (answer.refusal or "")
 
 
 def expected_stop(answer: UpstreamAnswer, match: str | None) -> tuple[str, str | None]:
@@ -208,7 +217,7 @@ def reported_match(engine: Engine, answer: UpstreamAnswer) -> str | None:
 
 def delivered_before(broken: BrokenAnswer, reply: Reply) -> None:
     """Whatever text came before the break was delivered, and nothing else."""
-    whole = (broken.answer.text or "") + (broken.answer.refusal or "")
+    whole = written(broken.answer)
     got = text_of(reply.message.get("content", ()))
     came = "".join(piece for chunk in broken.chunks() for piece in text_pieces(chunk))
     # Of a character in two halves the first may be all that came: it is held, and in the end replaced.

@@ -225,3 +225,12 @@ def words_of(body: str) -> str:
         return body
     value = json.loads(body)
     return str(value["detail"] if "detail" in value else value["error"]["message"])
+
+
+@pytest.mark.parametrize("case", ["chat_prefill_thinking.json", "chat_prefill_stream.sse"])
+def test_a_prefill_is_not_repeated(case: str, assemblies: dict[str, Assembly]) -> None:
+    recorded = json.loads((WIRE / "llama_cpp" / f"{case.partition('.')[0]}.request.json").read_bytes())
+    request = {"messages": recorded["messages"]}
+    body = (WIRE / "llama_cpp" / case).read_bytes()
+    for mode, reply in assert_split_invariant(assemblies["llama_cpp"], body, request=request, cuts=CUTS).items():
+        assert joined(reply.message, "text") == TEN.removeprefix("1, 2, 3,"), mode

@@ -6,10 +6,12 @@ from core.chat.chunks import Chunk, ChunkReader, one_chunk, the_choice, the_delt
 from core.chat.client import UpstreamClient
 from core.chat.content import Content
 from core.chat.dialect import Dialect
+from core.chat.echo import without_echo
 from core.chat.known import LLAMA_CPP
 from core.chat.lenient import LenientCall
 from core.chat.listing import served_models
 from core.chat.reasoning import Reasoning, ReasoningField
+from core.chat.recording import RecordedCall, Recorder, RecordingTransport, ReplayTransport
 from core.chat.stops import FinishReason, StopField, StopKind, VerboseStop
 
 __all__ = [
@@ -23,6 +25,10 @@ __all__ = [
     "LenientCall",
     "Reasoning",
     "ReasoningField",
+    "RecordedCall",
+    "Recorder",
+    "RecordingTransport",
+    "ReplayTransport",
     "StopField",
     "StopKind",
     "UpstreamClient",
@@ -33,4 +39,5 @@ __all__ = [
     "served_models",
     "the_choice",
     "the_delta",
+    "without_echo",
 ]

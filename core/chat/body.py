@@ -9,6 +9,7 @@ from core.chat.dialect import Dialect
 from core.chat.limits import only_allowed, stop_list, token_limit
 from core.chat.messages import chat_messages
 from core.chat.prefill import continued
+from core.chat.schemas import schema_field
 from core.chat.thinking import thinking_fields
 from core.chat.tools import tool_fields
 from core.errors import RequestError
@@ -37,9 +38,7 @@ def chat_body(
         body["stream_options"] = {"include_usage": True}
     body.update(tool_fields(request, dialect))
     body = merge(body, thinking_fields(request, dialect, limit))
-    if request.output_schema is not None and dialect.takes_schema:
-        schema = {"name": "response", "schema": request.output_schema, "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    body.update(schema_field(request, dialect))
     body.update(continued(messages, request, dialect))
     body = merge(only_allowed(body, dialect), dialect.extra)
     return merge(merge(body, extra or {}), candidate.extra_body)

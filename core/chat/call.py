@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import anyio
 import attrs
@@ -16,12 +16,13 @@ from core.chat.chunks import Chunk, ChunkReader
 from core.chat.client import UpstreamClient
 from core.chat.counting import count_prompt
 from core.chat.dialect import Dialect
+from core.chat.document_texts import with_document_texts
 from core.chat.names import restorer
 from core.chat.pace import Pace
 from core.chat.restore import restore_names
 from core.chat.text import dumps
 from core.chat.transport import NETWORK_ERRORS, network_error
-from core.errors import RequestError, UpstreamError
+from core.errors import GatewayError, RequestError, UpstreamError
 from core.request import Request, Route
 
 LAST_WORDS = 5.0
@@ -38,7 +39,8 @@ class Call:
     A request whose task is to count tokens asks the engine's tokenizer instead, and gives one chunk of `usage`.
     `stream` None leaves it to the backend's table and else to the client's own choice; `url` replaces the backend's.
     Entering sends the request and raises UpstreamError when it is refused, or RequestError for what the dialect cannot
-    say; it gives an async iterator of lists of chunks, one list per network read.
+    say; it gives an async iterator of lists of chunks, one list per network read. A subclass that wants to send more
+    than once overrides `begin`.
     """
 
     request: Request
@@ -50,7 +52,7 @@ class Call:
     _stack: AsyncExitStack = attrs.field(init=False, repr=False, factory=AsyncExitStack)
 
     def body(self) -> dict[str, Any]:
-        """The request's JSON body."""
+        """The request's JSON body; of a call that is `ready` when the request holds PDFs."""
         backend = self.client.backend
         dialect = self.client.dialect(self.dialect)
         return chat_body(
@@ -61,14 +63,34 @@ class Call:
             extra=backend.extra_body,
         )
 
+    async def ready(self) -> Self:
+        """This call with its PDFs read where their text is sent. Raises GatewayError for one that cannot be."""
+        request = await with_document_texts(self.request, self.client.dialect(self.dialect), self.client.documents)
+        return self if request is self.request else attrs.evolve(self, request=request)
+
     async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
-        chunks = _once(await self._count()) if self.request.task == "count_tokens" else await self._chunks()
+        if self.request.task == "count_tokens":
+            return self._owned(_once(await self._count()))
+        call = await self.ready()
+        if call is not self:
+            await self._stack.enter_async_context(call._stack)  # noqa: SLF001  another of this class
+        return await call.begin()
+
+    async def begin(self) -> AsyncIterator[list[Chunk]]:
+        """Send the request; the chunks of its answer."""
+        return self._owned(await self._chunks())
+
+    def _owned(self, chunks: AsyncGenerator[list[Chunk]]) -> AsyncIterator[list[Chunk]]:
         self._stack.push_async_callback(chunks.aclose)
         return chunks
 
     async def _count(self) -> Chunk:
         way = self.client.dialect(self.dialect).count
-        tokens = await count_prompt(self.request, self.client, way=way, body=self.body, url=self.url)
+        call = self
+        if way:
+            with suppress(GatewayError):  # a count never fails: without its texts the prompt is estimated
+                call = await self.ready()
+        tokens = await count_prompt(call.request, self.client, way=way, body=call.body, url=self.url)
         return {"usage": {"prompt_tokens": tokens}}
 
     async def _chunks(self) -> AsyncGenerator[list[Chunk]]:

@@ -13,7 +13,9 @@ import httpx
 
 from core.chat.address import chat_url
 from core.chat.dialect import Dialect
+from core.chat.document_cache import DocumentCache
 from core.chat.failures import failure
+from core.chat.limits import limit_in
 from core.chat.sharing import SharedCounts
 from core.chat.text import loads
 from core.chat.transport import AUTHORIZATION, NETWORK_ERRORS, fixed_headers, is_stale, make_transport, network_error
@@ -35,7 +37,7 @@ class UpstreamClient:
     """Speaks HTTP to one backend. All calls to the backend share it, and with it a pool of connections.
 
     `http` is a plain `httpx.AsyncClient` on the same connections, for what a plugin asks the engine besides chat.
-    `counts` keeps token counting from crowding the engine.
+    `counts` keeps token counting from crowding the engine, `documents` has the texts of PDFs.
     `key_header` is the header that carries the backend's key, a bearer token in `authorization` where none is named.
     """
 
@@ -55,6 +57,7 @@ class UpstreamClient:
         timeout = httpx.Timeout(backend.read_timeout, connect=backend.connect_timeout, pool=None)
         self._extensions = {"timeout": timeout.as_dict()}
         self.counts = SharedCounts()
+        self.documents = DocumentCache()
         self.http = httpx.AsyncClient(transport=self._transport, headers=self._headers, timeout=timeout)
 
     @property
@@ -63,7 +66,7 @@ class UpstreamClient:
         return tuple(self._secrets)
 
     def through(self, wrap: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]) -> UpstreamClient:
-        """The same client on another transport, which `wrap` makes of its own; `http` and `counts` stay shared."""
+        """The same client on another transport, which `wrap` makes of its own; all else stays shared."""
         other = copy(self)
         other._transport = wrap(self._transport)  # noqa: SLF001  another of this class
         return other
@@ -103,7 +106,8 @@ class UpstreamClient:
         if response.is_success:
             return response
         try:
-            raise failure(response.status_code, response.headers, await _head(response), hide=hide)
+            told = await _head(response)
+            raise failure(response.status_code, response.headers, told, hide=hide, asked=limit_in(body))
         finally:
             await response.aclose()
 

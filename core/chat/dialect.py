@@ -35,8 +35,12 @@ class Dialect:
     """What an answer says of the stop sequence that ended it: nothing, that there was one, or which one it was."""
     stream_usage: bool = True
     """Whether a stream is asked for its usage (`stream_options`)."""
-    response_format: bool = True
-    """Whether `response_format` with a JSON schema is taken; if not, the schema is put into the system prompt."""
+    response_format: Literal["json_schema", "json_object", "none"] = "json_schema"
+    """What `response_format` may ask for: an answer after a schema, any JSON object, or nothing. Where it is not the
+    schema, that is put into the system prompt."""
+    schema_with_tools: bool = True
+    """Whether `response_format` may stand beside tools: some engines refuse both, others then never call one. Where
+    not, the schema of a request with tools is put into the system prompt."""
     extra: Mapping[str, Any] = attrs.field(factory=dict)
     """Sent with every request."""
 
@@ -51,8 +55,8 @@ class Dialect:
     prefill: Literal["as_is", "continue", "prefix", "refuse"] = "as_is"
     """A last assistant turn: sent as it is, with `continue_final_message`, with `prefix` on it, or refused."""
     images: Literal["url", "data", "none"] = "url"
-    """Which images are taken: by URL and inline, inline only, or none. Others are refused; in a tool's result a note
-    stands for them."""
+    """Which images are taken: by URL and inline, inline only, or none. Others are refused; in a tool's result and in
+    an earlier turn a note stands for them."""
     image_types: tuple[str, ...] = ()
     """The media types of inline images that are taken; empty: all."""
     files: bool = False
@@ -102,5 +106,5 @@ class Dialect:
 
     @property
     def takes_schema(self) -> bool:
-        """Whether a schema for the answer is a field of the body."""
-        return self.response_format and self.takes("response_format")
+        """Whether a schema for the answer may be a field of the body."""
+        return self.response_format == "json_schema" and self.takes("response_format")

@@ -47,6 +47,11 @@ _MAY_BE_LENGTH: Final = frozenset({0, 400, 413, 422, 500})
 """The statuses under which engines say that a prompt is too long; 0: an error in a stream, without one."""
 _OURS: Final = frozenset({405, 407, 424, 499})
 """Client errors that are not the client's: wrong URL, credentials for the proxy, a failed generation (TGI, Groq)."""
+_FAILED: Final = ("tool_use_failed", "json_validate_failed")
+"""Codes of a 400 of Groq's that is no client error: the model wrote a call or JSON that cannot be read."""
+_FLAGGED: Final = re.compile(r"\bflagged\b|\bmoderation\b", re.IGNORECASE)
+_NO_INPUT: Final = re.compile(r"\b(?:image|audio|video) input is not supported", re.IGNORECASE)
+"""llama.cpp's 500 for a request that its model cannot read."""
 _WORDS: Final[tuple[tuple[str, int], ...]] = (
     ("insufficient_quota", 429),
     ("rate_limit", 429),
@@ -67,11 +72,16 @@ _WORDS: Final[tuple[tuple[str, int], ...]] = (
 )
 
 
-def failure(status: int, headers: Mapping[str, str], body: bytes, *, hide: Iterable[str] = ()) -> UpstreamError:
-    """The error for an HTTP answer with an error status. `hide` are strings (keys, addresses) that must not get out."""
+def failure(
+    status: int, headers: Mapping[str, str], body: bytes, *, hide: Iterable[str] = (), asked: int = 0
+) -> UpstreamError:
+    """The error for an HTTP answer with an error status. `hide` are strings (keys, addresses) that must not get out.
+
+    `asked` is the token limit of the request (0: not known), which few engines repeat.
+    """
     report = read_body(body)
     message = clean(report.message, hide) or f"the upstream answered {status} without a word"
-    return _error(status, message, report, retry_after(headers))
+    return _error(status, message, report, retry_after(headers), asked)
 
 
 def failure_in(value: Any, hide: Iterable[str] = ()) -> UpstreamError | None:
@@ -108,10 +118,15 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _error(status: int, message: str, report: Report, wait: float | None = None) -> UpstreamError:
-    too_long = overflow(message, report.word, report.fields) if status in _MAY_BE_LENGTH else None
+def _error(status: int, message: str, report: Report, wait: float | None = None, asked: int = 0) -> UpstreamError:
+    too_long = overflow(message, report.word, report.fields, asked) if status in _MAY_BE_LENGTH else None
     if too_long is not None:
         return UpstreamError(too_long, kind="invalid_request", status=400)
+    if any(code in report.word for code in _FAILED):
+        return UpstreamError(message, kind="api", status=502, retry_after=wait)
+    if _NO_INPUT.search(message) or (status == 403 and _FLAGGED.search(message)):
+        # OpenRouter's moderation answers 403: it is the client's prompt that was refused, not the gateway's key.
+        return UpstreamError(message, kind="invalid_request", status=400)
     if status in (401, 403):
         # It is the gateway's key that was refused: a 401 would make the client doubt its own.
         return UpstreamError(

@@ -12,7 +12,6 @@ from core.request import ImageBlock
 def image_part(block: ImageBlock, path: str, dialect: Dialect, *, noted: bool = False) -> dict[str, Any]:
     """An `image_url` part; with `noted`, a text part that says so where the model cannot be shown the image.
 
-    `noted` is for tool results: a client cannot choose what a tool gives back, and would be stuck with it.
     Raises RequestError, with the place of the fault.
     """
     if block.file_id:

@@ -15,7 +15,11 @@ LLAMA_CPP: Final = Dialect(
     thinking_on={"chat_template_kwargs": {"enable_thinking": True}},
     thinking_budget_field="thinking_budget_tokens",
     tool_choice=("auto", "any", "none"),
+    schema_with_tools=False,
     extra={"verbose": True},
     count="input_tokens",
 )
-"""llama.cpp's server (recorded and run: 0c1e570, 2026-10); a named tool choice is ignored there."""
+"""llama.cpp's server (recorded and run: 0c1e570, 2026-10); a named tool choice is ignored there.
+
+A schema beside tools is obeyed, and no tool ever called, not even with `required` (run: xllamacpp 2026.10).
+"""

@@ -31,9 +31,10 @@ class LenientCall(Call):
         """The request's JSON body, without what was refused."""
         return {key: value for key, value in super().body().items() if key not in self._dropped}
 
-    async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
+    async def begin(self) -> AsyncIterator[list[Chunk]]:
+        """Send the request, and once more without what is refused; the chunks of its answer."""
         try:
-            return await super().__aenter__()
+            return await super().begin()
         except UpstreamError as error:
             refused = self._refused(error)
             if not refused:

@@ -6,12 +6,15 @@ import math
 from typing import Any, Final
 
 from core.chat.dialect import Dialect
+from core.chat.text import loads
 from core.errors import RequestError
 from core.estimate import estimate_input_tokens
 from core.request import Candidate, Request
 
 PROMPT_MARGIN: Final = 1.25
 """How much longer than its estimate a prompt may be: code and JSON have shorter tokens than prose."""
+
+_LIMITS: Final = ("max_completion_tokens", "max_tokens")
 
 _ALWAYS: Final = ("model", "messages")
 _MEANING: Final = {
@@ -40,9 +43,19 @@ def token_limit(request: Request, candidate: Candidate) -> int | None:
     return asked
 
 
+def limit_in(body: bytes) -> int:
+    """The token limit in a body that was sent; 0 where there is none."""
+    try:
+        sent = loads(body)
+    except ValueError:
+        return 0
+    limits = [sent.get(field) for field in _LIMITS] if isinstance(sent, dict) else []
+    return next((limit for limit in limits if isinstance(limit, int)), 0)
+
+
 def stop_list(request: Request, dialect: Dialect) -> list[str]:
-    """The stop sequences as the engine takes them. Raises RequestError for more than it does."""
-    stops = list(request.stop_sequences)
+    """The stop sequences as the engine takes them, each once. Raises RequestError for more than it does."""
+    stops = list(dict.fromkeys(request.stop_sequences))
     if dialect.max_stops is not None and len(stops) > dialect.max_stops:
         raise RequestError(
             f"stop_sequences: this model's server takes at most {dialect.max_stops}, the request has {len(stops)}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
 from core.chat.assistant import assistant_message, own_text
 from core.chat.dialect import Dialect
-from core.chat.parts import Part, all_text, joined, json_text, parts_of, text_parts
+from core.chat.parts import Part, all_text, joined, parts_of, text_parts
 from core.chat.results import tool_messages
+from core.chat.schemas import schema_prompt
 from core.chat.tool_ids import ToolIds
 from core.request import (
     Block,
@@ -26,10 +27,6 @@ from core.request import (
 )
 
 _REMINDER: Final = "<system-reminder>\n{}\n</system-reminder>"
-_SCHEMA: Final = (
-    "Answer with one JSON value that conforms to the following JSON Schema, and with nothing before or after it: no "
-    "explanation, no code fence.\n{}"
-)
 _BRIDGE: Final = "OK."
 _OF_ASSISTANT: Final = (ToolUseBlock, ImageBlock, DocumentBlock, SearchResultBlock)
 _NOT_OF_USER: Final = (ToolUseBlock, ThinkingBlock, RedactedThinkingBlock)
@@ -48,23 +45,27 @@ def chat_messages(request: Request, dialect: Dialect) -> list[dict[str, Any]]:
     if text := _system(request, dialect):
         out.append({"role": dialect.system_role, "content": text})
     calls: list[str] = []
+    last = last_user_turn(request.messages)
     for is_model, turns in _sections(request.messages, dialect):
         if is_model:
             calls = [block.id for _, turn in turns for block in turn.content if isinstance(block, ToolUseBlock)]
             message = assistant_message(_placed(turns), dialect, ids)
             out += [message] if message else []
         else:
-            out += _others(turns, calls, dialect, ids)
+            out += _others(turns, calls, dialect, ids, last)
     return out
+
+
+def last_user_turn(turns: Sequence[Message]) -> int:
+    """The index of the user's last turn, the one that the client can still change; -1 without any."""
+    return max((at for at, turn in enumerate(turns) if turn.role == "user"), default=-1)
 
 
 def _system(request: Request, dialect: Dialect) -> str:
     texts = [block.text for block in request.system]
     if dialect.late_system == "hoist":
         texts += [_text(turn) for turn in request.messages if turn.role == "system"]
-    if request.output_schema is not None and not dialect.takes_schema:
-        texts.append(_SCHEMA.format(json_text(request.output_schema, "output_config.format.schema")))
-    return "\n\n".join(filter(None, texts))
+    return "\n\n".join(filter(None, [*texts, schema_prompt(request, dialect)]))
 
 
 def _sections(turns: Iterable[Message], dialect: Dialect) -> Iterator[tuple[bool, Turns]]:
@@ -88,13 +89,13 @@ def _says_something(turn: Message) -> bool:
     return not all(isinstance(block, _NOT_OF_USER) for block in blocks)
 
 
-def _others(turns: Turns, calls: list[str], dialect: Dialect, ids: ToolIds) -> list[dict[str, Any]]:
+def _others(turns: Turns, calls: list[str], dialect: Dialect, ids: ToolIds, last: int) -> list[dict[str, Any]]:
     """The turns between two of the model's: results first, each one a message, then all else in its order."""
     order = {identity: at for at, identity in enumerate(calls)}
     results = [(block, path) for block, path in _placed(turns) if isinstance(block, ToolResultBlock)]
     results.sort(key=lambda item: order.get(item[0].tool_use_id, len(order)))
     out, shown = tool_messages(results, dialect, ids)
-    rest = [("user", shown), *_rest(turns, dialect)]
+    rest = [("user", shown), *_rest(turns, dialect, last)]
     rest = [(role, parts) for role, parts in rest if parts]
     if out and rest and dialect.user_after_tool == "bridge":
         out.append({"role": "assistant", "content": _BRIDGE})
@@ -104,13 +105,13 @@ def _others(turns: Turns, calls: list[str], dialect: Dialect, ids: ToolIds) -> l
     return out
 
 
-def _rest(turns: Turns, dialect: Dialect) -> Iterator[tuple[str, list[Part]]]:
-    """Role and content parts of all that is no result."""
+def _rest(turns: Turns, dialect: Dialect, last: int) -> Iterator[tuple[str, list[Part]]]:
+    """Role and content parts of all that is no result; what cannot be sent is refused in the turn `last` alone."""
     for number, turn in turns:
         if turn.role != "system":
             for block, path in _placed([(number, turn)]):
                 if not isinstance(block, ToolResultBlock):
-                    yield "user", parts_of(block, path, dialect)
+                    yield "user", parts_of(block, path, dialect, noted=number != last)
         elif dialect.late_system == "keep":
             yield dialect.system_role, text_parts(_text(turn))
         else:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from core.chat.dialect import Dialect
-from core.chat.documents import data_part
+from core.chat.documents import data_part, note_of
 from core.chat.images import image_part
 from core.chat.names import alias
 from core.errors import RequestError
@@ -28,18 +28,20 @@ Part = dict[str, Any]
 {"type": "file", "file": {"filename": str, "file_data": str}}."""
 
 
-def parts_of(block: Block, path: str, dialect: Dialect, *, in_result: bool = False) -> list[Part]:
+def parts_of(block: Block, path: str, dialect: Dialect, *, noted: bool = False) -> list[Part]:
     """The content parts of one block of a user's turn or of a tool result; [] for a block that has no place there.
 
-    `path` is the block's, for the RequestError about what cannot be sent.
+    `path` is the block's, for the RequestError about what cannot be sent. With `noted` a note stands for an image or a
+    document that cannot be: a client cannot choose what a tool gives back, nor take back what it said in an earlier
+    turn, and a refusal would leave it stuck with that for good.
     """
     match block:
         case TextBlock():
             return text_parts(block.text)
         case ImageBlock():
-            return [image_part(block, path, dialect, noted=in_result)]
+            return [image_part(block, path, dialect, noted=noted)]
         case DocumentBlock():
-            return _document(block, path, dialect, in_result=in_result)
+            return _document(block, path, dialect, noted=noted)
         case SearchResultBlock():
             body = "\n".join(text.text for text in block.content)
             return text_parts(f"[{block.title}] ({block.source})\n{body}")
@@ -66,13 +68,13 @@ def all_text(parts: Iterable[Part]) -> bool:
     return all(part["type"] == "text" for part in parts)
 
 
-def _document(block: DocumentBlock, path: str, dialect: Dialect, *, in_result: bool) -> list[Part]:
+def _document(block: DocumentBlock, path: str, dialect: Dialect, *, noted: bool) -> list[Part]:
     head = "\n".join(filter(None, (block.title, block.context)))
     parts = text_parts(head, block.text)
     for at, item in enumerate(block.content):
-        parts += parts_of(item, f"{path}.source.content.{at}", dialect, in_result=in_result)
+        parts += parts_of(item, f"{path}.source.content.{at}", dialect, noted=noted)
     if block.data or block.url or block.file_id:
-        parts.append(_data(block, path, dialect, noted=in_result))
+        parts.append(_data(block, path, dialect, noted=noted))
     return parts
 
 
@@ -82,9 +84,7 @@ def _data(block: DocumentBlock, path: str, dialect: Dialect, *, noted: bool) -> 
     except RequestError as error:
         if not noted:
             raise
-        # A client cannot choose what a tool gives back: a refusal would leave it stuck with this turn for good.
-        fault = error.message.removeprefix(f"{path}.").partition(": ")[2]
-        return {"type": "text", "text": f"[A document was here that cannot be read: {fault}]"}
+        return {"type": "text", "text": note_of(error, path)}
 
 
 def json_text(value: Any, path: str) -> str:

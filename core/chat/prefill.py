@@ -4,13 +4,40 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import attrs
+
 from core.chat.dialect import Dialect
 from core.errors import RequestError
-from core.request import Request
+from core.request import Block, Request, TextBlock, ThinkingBlock, ToolUseBlock
 
 _REFUSED: Final = (
     "This model does not support assistant message prefill. The conversation must end with a user message."
 )
+
+
+@attrs.frozen
+class Prefill:
+    """What the answer shall continue: the text of the last turn, and its reasoning."""
+
+    text: str = ""
+    thinking: str = ""
+
+
+def prefill_of(request: Request) -> Prefill:
+    """The prefill of a request; empty where the last turn is not the model's, or ends with a call."""
+    said: list[Block] = []
+    for turn in reversed(request.messages):
+        if turn.role == "assistant":
+            said += reversed(turn.content)
+        elif turn.content:
+            break
+    if any(isinstance(block, ToolUseBlock) for block in said):
+        return Prefill()
+    said.reverse()
+    return Prefill(
+        "".join(block.text for block in said if isinstance(block, TextBlock)),
+        "".join(block.thinking for block in said if isinstance(block, ThinkingBlock)),
+    )
 
 
 def continued(messages: list[dict[str, Any]], request: Request, dialect: Dialect) -> dict[str, Any]:

@@ -74,9 +74,14 @@ class _Recorded(httpx.AsyncByteStream):
 
 
 @attrs.frozen
-class RecordedAnswer:
-    """One answer of an upstream: `pieces` are the network reads, `fails` is what broke it ("": it ended)."""
+class RecordedCall:
+    """One request to an upstream and its answer.
 
+    `sent` is the request's body, `pieces` are the network reads, `fails` is what broke the answer ("": nothing).
+    `status` is 0 when no answer came at all.
+    """
+
+    sent: bytes = b""
     pieces: Sequence[bytes] = ()
     status: int = 200
     headers: Mapping[str, str] = attrs.field(factory=dict)
@@ -84,41 +89,34 @@ class RecordedAnswer:
 
 
 class ReplayTransport(httpx.AsyncBaseTransport):
-    """A transport without a network: each request gets the next answer, the last one repeats."""
+    """A transport without a network: each request gets the answer of the next call, the last one's repeats."""
 
-    def __init__(self, answers: Sequence[RecordedAnswer]) -> None:
-        self._answers = list(answers)
+    def __init__(self, calls: Sequence[RecordedCall]) -> None:
+        self._calls = list(calls)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The next answer. Raises httpx.ConnectError where a recording has no head, and when there is no answer."""
+        """The next answer. Raises httpx.ConnectError where none was recorded."""
         await request.aread()
-        if not self._answers:
-            raise httpx.ConnectError("no answer was recorded")
-        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        if answer.fails and not answer.status:
-            raise httpx.ConnectError(answer.fails)
-        headers = {"content-type": "text/event-stream", **answer.headers}
-        return httpx.Response(answer.status, headers=_without_length(headers), stream=_Replayed(answer))
+        if not self._calls:
+            raise httpx.ConnectError("no call was recorded")
+        call = self._calls.pop(0) if len(self._calls) > 1 else self._calls[0]
+        if not call.status:
+            raise httpx.ConnectError(call.fails or "no answer was recorded")
+        return httpx.Response(call.status, headers=dict(call.headers), stream=_Replayed(call))
 
 
 @attrs.frozen(eq=False)
 class _Replayed(httpx.AsyncByteStream):
-    answer: RecordedAnswer
+    call: RecordedCall
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self.answer.pieces:
+        for piece in self.call.pieces:
             yield piece
-        if self.answer.fails:
-            raise httpx.ReadError(self.answer.fails)
+        if self.call.fails:
+            raise httpx.ReadError(self.call.fails)
 
     async def aclose(self) -> None:
         """Nothing is open."""
-
-
-def _without_length(headers: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value for name, value in headers.items() if name.lower() not in ("content-length", "transfer-encoding")
-    }
 
 
 def _in_words(error: BaseException) -> str:

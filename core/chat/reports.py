@@ -20,6 +20,9 @@ _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTA
 _DEPTH: Final = 4
 """How deep a sentence is looked for: bodies are untrusted."""
 
+_PASSED_ON: Final = re.compile(r"\s*provider returned (?:an )?error\W*", re.IGNORECASE)
+"""What OpenRouter says of an error that is not its own."""
+
 
 @attrs.frozen
 class Report:
@@ -62,7 +65,19 @@ def report_of(value: Any) -> Report:
     message = _first(value, ("message", "error", "detail", "msg"), _DEPTH)
     word = " ".join(str(value[key]) for key in ("type", "code", "error_type", "status") if _is_word(value.get(key)))
     numbers = (_status(value.get(key)) for key in ("code", "status", "http_status_code", "status_code"))
-    return Report(message, word.lower(), next(filter(None, numbers), 0), value)
+    report = Report(message, word.lower(), next(filter(None, numbers), 0), value)
+    metadata = value.get("metadata")
+    if not (_PASSED_ON.fullmatch(message) and isinstance(metadata, dict) and isinstance(metadata.get("raw"), str)):
+        return report
+    return _passed_on(report, metadata["raw"])
+
+
+def _passed_on(report: Report, raw: str) -> Report:
+    """The report with the words of the provider behind it, which OpenRouter keeps as text, JSON mostly."""
+    inner = read_body(raw.encode("utf-8", "surrogatepass"))
+    words = " ".join(filter(None, (report.word, inner.word)))
+    fields = {**report.fields, **inner.fields}
+    return Report(inner.message or report.message, words, report.status or inner.status, fields)
 
 
 def is_report(value: dict[str, Any]) -> bool:

@@ -39,7 +39,7 @@ def _parts(block: ToolResultBlock, path: str, dialect: Dialect) -> list[Part]:
     parts = [
         part
         for at, inner in enumerate(block.content)
-        for part in parts_of(inner, f"{path}.content.{at}", dialect, in_result=True)
+        for part in parts_of(inner, f"{path}.content.{at}", dialect, noted=True)
     ]
     if block.is_error:
         first = parts[0] if parts and parts[0]["type"] == "text" else None

@@ -107,7 +107,7 @@ class StopKind(FinishReason):
     def __init__(self, stop_sequences: Sequence[str], kind: str = "stop_sequence") -> None:
         super().__init__()
         self._kind = kind
-        self._only = stop_sequences[0] if len(stop_sequences) == 1 else None
+        self._only = stop_sequences[0] if len(set(stop_sequences)) == 1 else None
 
     def matched(self) -> str | None:
         """The one stop sequence there was."""

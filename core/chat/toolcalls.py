@@ -3,7 +3,7 @@
 Seen in the field: fragments interleaved by `index`, no index, no id, id or name repeated on every fragment (TGI,
 TensorRT-LLM), a new id on every fragment, the same id for two calls, whole calls in one fragment (Ollama), arguments
 before the name, arguments as an object, none at all, the closing chunk sent twice, a second call under the first one's
-index, fragments with nothing in them.
+index, several objects in one call's arguments, fragments with nothing in them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from core.chat.arguments import Arguments, as_text
 from core.chat.text import whole
-from core.deltas import Delta, State, ToolUse
+from core.deltas import Delta, State, Text, ToolUse
 
 NO_NAME: Final = "unknown_tool"
 """The name of a call whose engine never gave one."""
@@ -57,13 +57,14 @@ class ToolCalls:
         function = function if isinstance(function, dict) else {}
         name, arguments = _word(function.get("name")), as_text(function.get("arguments"))
         given = _word(fragment.get("id"))
-        call, repeated = self._find(fragment.get("index"), given, name, arguments)
+        index = _number(fragment.get("index"))
+        call, repeated = self._find(index, given, name, arguments)
         if call is not None:
             self._adopt(call, given)
             self._keep_fields(call, fragment)
             if not repeated:
                 call.name = call.name or name
-                call.arguments.add(arguments)
+                self._add(call, index, arguments)
         return self._advance()
 
     def between(self, delta: Delta) -> list[Delta]:
@@ -89,6 +90,15 @@ class ToolCalls:
                 call.kept[name] = value
                 if call.number is not None:
                     self._late.setdefault(call.identity, {})[name] = value
+
+    def _add(self, call: _Call, index: int | None, arguments: str) -> None:
+        """The next arguments of a call; further objects behind its own are further calls of the same tool."""
+        for text in call.arguments.add(arguments):
+            if not call.arguments.repeats(text):
+                name = call.name
+                call = self._new(index, call.given)
+                call.name = name
+                call.arguments.add(text)
 
     def _advance(self) -> list[Delta]:
         out: list[Delta] = []
@@ -127,19 +137,22 @@ class ToolCalls:
         out = self._pull(call)
         if (text := call.arguments.end()) and call.number is not None:
             out.append(ToolUse(call.number, text))
+        if text := call.arguments.behind:
+            out.append(Text(text))
         return out
 
-    def _find(self, index: Any, given: str, name: str, arguments: str) -> tuple[_Call | None, bool]:
+    def _find(self, index: int | None, given: str, name: str, arguments: str) -> tuple[_Call | None, bool]:
         """The call that a fragment belongs to, a new one if need be, and whether it says nothing new of it."""
-        numbered = isinstance(index, int) and not isinstance(index, bool)
-        known = self._by_index.get(index) if numbered else self._by_id.get(given) if given else self._current(name)
+        known = (
+            self._by_index.get(index) if index is not None else self._by_id.get(given) if given else self._current(name)
+        )
         says = bool(arguments.strip())
         if known is None:
-            return (self._new(index if numbered else None, given), False) if given or name or says else (None, True)
+            return (self._new(index, given), False) if given or name or says else (None, True)
         if known.arguments.repeats(arguments) and name in ("", known.name) and given in ("", known.given):
             return known, True
         if _another(known, given, name, arguments if says else ""):
-            call = self._new(index if numbered else None, given)
+            call = self._new(index, given)
             call.name = name or known.name
             return call, False
         return known, known.ended
@@ -182,6 +195,11 @@ def _another(known: _Call, given: str, name: str, arguments: str) -> bool:
         # A new id without a name, in the midst of the arguments, is an engine that makes one up for every chunk.
         return True
     return bool(arguments) and complete and (bool(given or name) or known.ended or arguments.lstrip().startswith("{"))
+
+
+def _number(value: Any) -> int | None:
+    """An index; None for anything that is no integer."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _word(value: Any) -> str:

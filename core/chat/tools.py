@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from core.chat.dialect import Dialect
 from core.chat.names import alias
+from core.chat.strict import fits_strict
 from core.errors import RequestError
 from core.request import OtherTool, Request, Tool, ToolChoice, ToolReferenceBlock, ToolResultBlock, ToolUseBlock
 
@@ -60,6 +61,8 @@ def _named(request: Request) -> dict[str, None]:
         for block in message.content:
             if isinstance(block, ToolUseBlock):
                 named[block.name] = None
+            elif isinstance(block, ToolReferenceBlock):
+                named[block.tool_name] = None
             elif isinstance(block, ToolResultBlock):
                 named.update(
                     (inner.tool_name, None) for inner in block.content if isinstance(inner, ToolReferenceBlock)
@@ -84,6 +87,6 @@ def _function(tool: Tool, dialect: Dialect) -> dict[str, Any]:
     if tool.description:
         function["description"] = tool.description
     function["parameters"] = tool.input_schema
-    if tool.strict:
+    if tool.strict and fits_strict(tool.input_schema):
         function["strict"] = True
     return {"type": "function", "function": function}

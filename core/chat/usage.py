@@ -12,7 +12,8 @@ def usage_of(chunk: Mapping[str, Any]) -> Usage | None:
     """The chunk's usage, wherever the engine puts it (at the top, at Groq in `x_groq`), or None when it counts nothing.
 
     `prompt_tokens` and `completion_tokens` are whole counts (cached and reasoning tokens included; where the total says
-    that the reasoning tokens are not, as at xAI, they are added). Cached tokens are in
+    that the reasoning tokens are not, as at xAI, they are added); one that is missing is what the total has beside the
+    other. Cached tokens are in
     `prompt_tokens_details.cached_tokens`, at DeepSeek in `prompt_cache_hit_tokens`; created ones in
     `cache_write_tokens` (OpenAI) or `created_cache_tokens` (vLLM). Anything that is no count is 0.
     """
@@ -21,8 +22,7 @@ def usage_of(chunk: Mapping[str, Any]) -> Usage | None:
         return None
     details = _object(usage.get("prompt_tokens_details"))
     found = Usage(
-        _count(usage.get("prompt_tokens")),
-        _written(usage),
+        *_whole(usage),
         _count(details.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens")),
         _count(details.get("cache_write_tokens")) or _count(details.get("created_cache_tokens")),
     )
@@ -30,11 +30,17 @@ def usage_of(chunk: Mapping[str, Any]) -> Usage | None:
     return found if found.input_tokens or found.output_tokens else None
 
 
-def _written(usage: Mapping[str, Any]) -> int:
-    """The completion's tokens, with the reasoning's."""
+def _whole(usage: Mapping[str, Any]) -> tuple[int, int]:
+    """The tokens of the prompt and of the completion, the reasoning's in it."""
     prompt, completion, total = (_count(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
     reasoning = _count(_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
-    return completion + reasoning if reasoning and total == prompt + completion + reasoning else completion
+    if reasoning and total == prompt + completion + reasoning:
+        return prompt, completion + reasoning
+    if prompt and not completion:
+        completion = max(0, total - prompt)
+    elif completion and not prompt:
+        prompt = max(0, total - completion)
+    return prompt, completion
 
 
 def _object(value: Any) -> Mapping[str, Any]:

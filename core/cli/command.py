@@ -1,4 +1,7 @@
-"""The `hookline` command: `serve` and `check`. Exit status 1 and one line on stderr when something is wrong."""
+"""The `hookline` command: `serve` and `check`, and what `author.py` adds.
+
+Exit status 1 and one line on stderr when something is wrong.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
+from core.cli.author import add_commands
 from core.cli.report import report, routes_of
 from core.cli.server import (
     ServerError,
@@ -44,6 +48,7 @@ def make_cli() -> typer.Typer:
     cli.callback()(hookline)
     cli.command()(serve)
     cli.command()(check)
+    add_commands(cli)
     return cli
 
 

@@ -35,7 +35,7 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     tables = _parse(path, file)
     converter = make_converter(environ)
     pipelines = [_pipeline(converter, file, name, table) for name, table in _named(tables, "pipelines", file)]
-    backends = [_backend(converter, path, name, table) for name, table in _named(tables, "backends", file)]
+    backends = [read_backend(converter, path, name, table) for name, table in _named(tables, "backends", file)]
     with placed(file):
         check_pipelines(pipelines, backends)
         options = _front_options(tables, pipelines, backends)
@@ -80,7 +80,8 @@ def _pipeline(converter: cattrs.Converter, file: str, name: str, table: Table) -
         return check_pipeline(attrs.evolve(pipeline, options=options))
 
 
-def _backend(converter: cattrs.Converter, path: Path, name: str, table: Table) -> BackendConfig:
+def read_backend(converter: cattrs.Converter, path: Path, name: str, table: Table) -> BackendConfig:
+    """One `[backends.NAME]` table of the file at `path`. Raises ConfigError."""
     with placed(str(path), dotted("backends", name)):
         own = set(keys_of(BackendConfig)) - {"name", "dialect", "options"}
         dialect_keys = set(keys_of(Dialect))

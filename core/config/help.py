@@ -1,9 +1,10 @@
-"""What each field of an attrs class is, in its author's words: `metadata={"help": …}`, or the string under the field."""
+"""What each field of an attrs class is: `metadata={"help": …}`, or the string under the field in the source."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import textwrap
 from collections.abc import Mapping
 
@@ -31,7 +32,7 @@ def _under_fields(cls: type) -> dict[str, str]:
         return {}
     found = {}
     body = node.body if isinstance(node, ast.ClassDef) else []
-    for field, under in zip(body, body[1:], strict=False):
+    for field, under in itertools.pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(under, ast.Expr):
             value = under.value
             if isinstance(value, ast.Constant) and isinstance(value.value, str):

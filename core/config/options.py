@@ -47,7 +47,7 @@ def make_plugin(converter: cattrs.Converter, name: str, cls: type, table: Mappin
             hint="import the type outside `if TYPE_CHECKING:`",
         ) from error
     if (whole := whole_field(cls)) is not None:
-        return _made(name, cls, {whole.alias: structure(converter, dict(table), whole.type or dict)})
+        return _made(name, cls, {str(whole.alias): structure(converter, dict(table), whole.type or dict)})
     if not table and not any(field.init and field.default is attrs.NOTHING for field in fields):
         return _made(name, cls, {})
     return structure(converter, dict(table), cls)

@@ -1,4 +1,4 @@
-"""attrs classes -> JSON Schema (draft 2020-12) of the TOML tables that they are made of, as `core.config.types` reads."""
+"""attrs classes -> JSON Schema (draft 2020-12) of the TOML tables that `core.config.types` makes them of."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def class_schema(cls: type) -> Schema:
     """The table of an attrs class: its fields as far as they can be given, and no other key."""
     fields = [field for field in attrs.fields(resolved(cls)) if field.init]
     helps = help_of(cls)
-    required = [field.alias for field in fields if field.default is NOTHING]
+    required = [field.name for field in fields if field.default is NOTHING]
     schema: Schema = {"type": "object"}
     if required:
         schema["required"] = required
-    schema["properties"] = {field.alias: field_schema(field, helps.get(field.name, "")) for field in fields}
+    schema["properties"] = {field.name: field_schema(field, helps.get(field.name, "")) for field in fields}
     return {**schema, "additionalProperties": False}
 
 
@@ -68,10 +68,10 @@ def field_schema(field: attrs.Attribute[Any], description: str) -> Schema:
 
 def plain_default(field: attrs.Attribute[Any]) -> Any:
     """The field's default as JSON has it; None when there is none that can be told, as of a secret."""
-    value = field.default
-    if isinstance(value, attrs.Factory):  # type: ignore[arg-type]
+    value: Any = field.default
+    if hasattr(value, "takes_self"):
         value = None if value.takes_self else value.factory()
-    return _plain(value)
+    return None if value is NOTHING else _plain(value)
 
 
 def type_schema(cls: Any) -> Schema:

@@ -24,39 +24,52 @@ class Secret:
 
 @attrs.frozen
 class PipelineConfig:
-    """One `[pipelines.NAME]` table; `options` are its sub-tables, by plugin."""
+    """One `[pipelines.NAME]` table."""
 
     name: str
     paths: tuple[str, ...]
+    """Where the pipeline is mounted; a path may be mounted once only."""
     plugins: tuple[str, ...]
+    """Its front plugins, in order: one reads requests, one routes them, one writes answers."""
     options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    """The sub-tables, by plugin."""
 
 
 @attrs.frozen
 class BackendConfig:
-    """One `[backends.NAME]` table.
-
-    `url` as written; `ca` a file; times in seconds; `dialect` holds single fields of `core.chat.Dialect` that the table
-    overrides; `wraps` names the wrappers behind the first plugin (None: those that the plugins' classes name);
-    `options` are its sub-tables, by plugin.
-    """
+    """One `[backends.NAME]` table."""
 
     name: str
     plugins: tuple[str, ...]
+    """The engine's plugin, then wrappers: what is listed later wraps what is listed before."""
     wraps: tuple[str, ...] | None = None
+    """The wrappers right behind the engine's plugin; [] takes the default ones away."""
     url: str = ""
+    """The server: with or without /v1, with a path, or the whole address of its /chat/completions."""
     key: Secret | None = None
+    """The server's API key."""
     headers: Mapping[str, Secret] = attrs.field(factory=dict)
+    """More headers; they win over ours."""
     query: Mapping[str, str] = attrs.field(factory=dict)
+    """Added to the address."""
     extra_body: Mapping[str, Any] = attrs.field(factory=dict)
+    """Merged into every request body, last, objects key by key."""
     proxy: Secret | None = None
+    """An HTTP proxy; those of the environment are not used."""
     ca: str = ""
+    """A file of certificates to trust, relative to this file."""
     connect_timeout: float = 10.0
+    """Seconds to connect."""
     read_timeout: float = 600.0
+    """Seconds of silence, before the first byte or between two."""
     total_timeout: float = 3600.0
+    """Seconds for the whole answer."""
     stream: Literal["auto", "always", "never"] = "auto"
+    """Whether the upstream is asked to stream: auto as the client asks, always, never."""
     dialect: Mapping[str, Any] = attrs.field(factory=dict)
+    """The single fields of `core.chat.Dialect` that the table overrides."""
     options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    """The sub-tables, by plugin."""
 
 
 @attrs.frozen

@@ -5,6 +5,7 @@ check that the cutting of the wire changes nothing (`assert_split_invariant`), a
 clients do. Hypothesis strategies are in `core.testing.strategies`, which alone needs `hypothesis`.
 """
 
+from core.captured import Captured
 from core.testing.answers import USAGE, ChunkShape, Framing, UpstreamAnswer, UpstreamToolCall
 from core.testing.assemble import Assembly
 from core.testing.broken import BrokenAnswer, error_bodies
@@ -20,6 +21,7 @@ __all__ = [
     "USAGE",
     "Assembly",
     "BrokenAnswer",
+    "Captured",
     "ChunkShape",
     "Exchange",
     "Folded",

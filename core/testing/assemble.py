@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import attrs
+import cattrs
 import httpx
 
 from core.chat.client import UpstreamClient
-from core.config import BackendConfig, Config, PipelineConfig
+from core.config import Config, PipelineConfig
 from core.config.faults import placed
+from core.config.file import read_backend
 from core.config.types import make_converter
 from core.errors import ConfigError
 from core.gateway import Gateway
@@ -36,25 +39,29 @@ Options = Mapping[str, Mapping[str, Any]]
 class Assembly:
     """Plugins loaded around one backend, from which gateways are made with little effort.
 
-    Such a gateway is mounted at /v1 and sends every model to the backend, as UPSTREAM_MODEL. Raises ConfigError
+    Such a gateway is mounted at /v1 and sends every model to the backend, as UPSTREAM_MODEL. `backend` are further keys
+    of the backend's table, as in pipelines.toml: `{"key": "…", "extra_body": {…}, "max_stops": 2}`. Raises ConfigError
     for what hookline would refuse at its start.
     """
 
-    def __init__(self, plugins: Sequence[Plugin], options: Options | None = None) -> None:
+    def __init__(
+        self, plugins: Sequence[Plugin], options: Options | None = None, backend: Mapping[str, Any] | None = None
+    ) -> None:
         __tracebackhide__ = True
         try:
-            self._assemble(plugins, options or {})
+            self._assemble(plugins, options or {}, backend or {})
         except ConfigError as error:
             # The author of a test wants this one line, not the way to it.
             raise error.with_traceback(None) from None
 
-    def _assemble(self, plugins: Sequence[Plugin], options: Options) -> None:
+    def _assemble(self, plugins: Sequence[Plugin], options: Options, table: Mapping[str, Any]) -> None:
         given = {_name(plugin): plugin for plugin in plugins if not isinstance(plugin, str)}
         names = tuple(plugin if isinstance(plugin, str) else _name(plugin) for plugin in plugins)
-        self._config = _config(names, options)
+        converter = make_converter(os.environ)
+        self._config = _config(converter, names, options, table)
         catalogue = Catalogue.installed()
         catalogue.found.update({name: _as_class(plugin) for name, plugin in given.items()})
-        places = Places(self._config, catalogue, make_converter(os.environ))
+        places = Places(self._config, catalogue, converter)
         (self._pipeline,), (self._backend,) = self._config.pipelines, self._config.backends.values()
         front, back = places.front(self._pipeline), places.back(self._backend)
         with placed(self._config.file):
@@ -63,20 +70,30 @@ class Assembly:
             check_backend_alone(self._alone, attrs.evolve(self._backend, url=""))
             check_back(self._pair, self._backend)
 
-    def gateway(self, transport: httpx.AsyncBaseTransport, upstream_stream: StreamSetting = "auto") -> Gateway:
-        """A gateway with a client of its own on the transport."""
-        backend = attrs.evolve(self._backend, stream=upstream_stream)
-        client = UpstreamClient(backend, transport, key_header=key_header(self._alone))
-        backs = {BACKEND: Back(BACKEND, self._pair, client)}
-        pipeline = Pipeline(self._pipeline.name, self._pipeline.paths, self._front, backs)
-        return Gateway(Loaded(self._config, (pipeline,), (self._front, self._alone), (client,)))
+    def back(self, transport: httpx.AsyncBaseTransport | None = None, upstream_stream: StreamSetting = "auto") -> Back:
+        """The backend with a client of its own: its three hooks, as the gateway calls them.
+
+        Without a transport it is the true network, at the table's `url`; `back.client.aclose()` ends it. The table's
+        own `stream` holds where `upstream_stream` is `auto`.
+        """
+        backend = self._backend if upstream_stream == "auto" else attrs.evolve(self._backend, stream=upstream_stream)
+        return Back(BACKEND, self._pair, UpstreamClient(backend, transport, key_header=key_header(self._alone)))
+
+    def gateway(
+        self, transport: httpx.AsyncBaseTransport | None = None, upstream_stream: StreamSetting = "auto"
+    ) -> Gateway:
+        """A gateway with a client of its own on the transport, or on the true network."""
+        back = self.back(transport, upstream_stream)
+        pipeline = Pipeline(self._pipeline.name, self._pipeline.paths, self._front, {BACKEND: back})
+        return Gateway(Loaded(self._config, (pipeline,), (self._front, self._alone), (back.client,)))
 
 
-def _config(names: tuple[str, ...], options: Options) -> Config:
+def _config(converter: cattrs.Converter, names: tuple[str, ...], options: Options, table: Mapping[str, Any]) -> Config:
     models = {"models": {"*": {"backend": BACKEND, "model": UPSTREAM_MODEL}}}
-    front = {name: table for name, table in options.items() if name in FRONT}
-    back = {name: table for name, table in options.items() if name not in FRONT}
-    backend = BackendConfig(BACKEND, names, url="http://upstream.invalid/v1", options=back)
+    front = {name: mine for name, mine in options.items() if name in FRONT}
+    back = {name: mine for name, mine in options.items() if name not in FRONT}
+    keys = {"url": "http://upstream.invalid/v1", **table, "plugins": list(names)}
+    backend = attrs.evolve(read_backend(converter, Path("replay"), BACKEND, keys), options=back)
     return Config("replay", (PipelineConfig("messages", ("/v1",), FRONT),), {BACKEND: backend}, {**models, **front})
 
 

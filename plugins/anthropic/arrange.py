@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from core import Delta, State, Stop, Text, Thinking, ToolUse, Usage
+from plugins.anthropic.call_ids import CallIds
 
 Piece = Text | Thinking | ToolUse | State
 """A delta that is part of a content block; a State is part of a thinking block."""
@@ -32,24 +33,33 @@ class Arranger:
 
     A State that comes while text or a call is being written waits for the end of it: an answer's text shall not fall
     into two blocks where its engine sends something to be kept. With `one_call`, the calls after the first are dropped:
-    the client asked for one at a time, and some engines do not know that wish.
+    the client asked for one at a time, and some engines do not know that wish. An id of a call that is among `taken`,
+    those of the conversation so far, is made unique.
     """
 
     one_call: bool = False
+    taken: set[str] = attrs.field(factory=set)
+    _ids: CallIds = attrs.field(init=False)
     _open: type[Piece] | None = attrs.field(init=False, default=None)
     _held: list[State] = attrs.field(init=False, factory=list)
     _called: bool = attrs.field(init=False, default=False)
     _dropping: bool = attrs.field(init=False, default=False)
+
+    @_ids.default
+    def _unique(self) -> CallIds:
+        return CallIds(self.taken)
 
     def feed(self, deltas: Sequence[Delta]) -> Sequence[Delta]:
         """The deltas that can be written now."""
         out: list[Delta] = []
         for delta in deltas:
             if isinstance(delta, State):
-                (out if self._open is Thinking else self._held).append(delta)
-            elif isinstance(delta, Piece):
-                if not (isinstance(delta, ToolUse) and self._drops(delta)):
-                    self._piece(delta, out)
+                (out if self._open is Thinking else self._held).append(self._ids.state(delta))
+            elif isinstance(delta, ToolUse):
+                if not self._drops(delta):
+                    self._piece(self._ids.call(delta), out)
+            elif isinstance(delta, Text | Thinking):
+                self._piece(delta, out)
             elif isinstance(delta, Usage | Stop):
                 out.append(delta)
             else:

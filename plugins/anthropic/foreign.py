@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from core import Block, Message, OtherBlock, RequestError, TextBlock, ToolResultBlock, ToolUseBlock
+from core import (
+    Block,
+    Message,
+    OtherBlock,
+    RequestError,
+    TextBlock,
+    ToolReferenceBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from plugins.anthropic.jsontext import dumps
 from plugins.anthropic.turns import CHANGES
 
@@ -64,9 +73,17 @@ def _readable(block: Block, calls: dict[str, dict[str, Any]], place: str) -> Seq
     if block.type.endswith("_tool_result"):
         answered = block.raw.get("tool_use_id")
         call = calls.get(answered, {}) if isinstance(answered, str) else {}
-        lines = [_head(call, block.type.removesuffix("_tool_result")), *_lines(block.raw.get("content"))]
-        return [TextBlock("\n".join(lines))]
+        content = block.raw.get("content")
+        lines = [_head(call, block.type.removesuffix("_tool_result")), *_lines(content)]
+        return [TextBlock("\n".join(lines)), *_references(content)]
     return [block]
+
+
+def _references(content: Any) -> list[Block]:
+    """The tools that a search on the provider's server found: they are available from here on."""
+    found = content.get("tool_references") if isinstance(content, dict) else None
+    names = [item.get("tool_name") for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return [ToolReferenceBlock(name) for name in names if isinstance(name, str) and name]
 
 
 def _head(call: Mapping[str, Any], name: str) -> str:

@@ -11,6 +11,7 @@ import orjson
 
 from core import Delta, Request, State, Stop, Text, Thinking, ToolUse
 from plugins.anthropic.arrange import Arranger, Piece, kind_of, opens_block
+from plugins.anthropic.call_ids import ids_of
 from plugins.anthropic.envelope import JSONAnswer
 from plugins.anthropic.jsontext import dumps
 from plugins.anthropic.seal import Seal
@@ -54,7 +55,8 @@ def tool_input(arguments: str) -> Any:
 
 def arranger(request: Request) -> Arranger:
     """The arranger of a request's answer."""
-    return Arranger(one_call=request.tool_choice is not None and not request.tool_choice.parallel)
+    one_call = request.tool_choice is not None and not request.tool_choice.parallel
+    return Arranger(one_call, ids_of(request))
 
 
 def omits_thinking(request: Request) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import attrs
 import orjson
 import structlog
 from cattrs.errors import BaseValidationError
 
-from core import HTTPRequest, Message, OtherTool, Request, RequestError, Task, TextBlock
+from core import Block, HTTPRequest, Message, OtherTool, Request, RequestError, Task, TextBlock
 from plugins.anthropic.body import Body, body_hook
 from plugins.anthropic.endpoints import resolve
 from plugins.anthropic.faults import FaultError, explain
@@ -18,13 +18,19 @@ from plugins.anthropic.refusals import refuse_unservable
 from plugins.anthropic.rules import check
 from plugins.anthropic.scalars import Hook
 from plugins.anthropic.structure import new_converter
+from plugins.anthropic.surrogates import mended
 from plugins.anthropic.tools import tool_hook
 from plugins.anthropic.turns import settle
 
 BOM: Final = b"\xef\xbb\xbf"
 
+_B = TypeVar("_B", bound=Block)
+
 BILLING: Final = "x-anthropic-billing-header:"
-"""How a system text begins that is no instruction but a note for the provider's books."""
+"""How a line at the head of a system text begins that is no instruction but a note for the provider's books."""
+
+SEARCH: Final = "tool_search_tool"
+"""How the types of the tools begin that search among the deferred ones on the provider's server."""
 
 
 def _new_body_hook() -> Hook:
@@ -40,7 +46,8 @@ class Parser:
     """Reads requests; its hooks are built once, with the plugin.
 
     With `drop_server_tools`, tools that only their provider's own server can run are left out (each type is told once
-    in the log); else they stay for the backend, which refuses them by name.
+    in the log); else they stay for the backend, which refuses them by name. Where a search for tools is left out,
+    nothing could make the deferred ones available any more: they are offered from the start.
     """
 
     drop_server_tools: bool = False
@@ -74,7 +81,10 @@ class Parser:
         for kind in sorted(dropped - self._told):
             structlog.get_logger().info("server_tool_dropped", type=kind)
         self._told.update(dropped)
-        return attrs.evolve(request, tools=tuple([tool for tool in request.tools if not isinstance(tool, OtherTool)]))
+        kept = [tool for tool in request.tools if not isinstance(tool, OtherTool)]
+        if any(kind.startswith(SEARCH) for kind in dropped):
+            kept = [attrs.evolve(tool, defer_loading=False) for tool in kept]
+        return attrs.evolve(request, tools=tuple(kept))
 
 
 def load(data: bytes) -> dict[str, Any]:
@@ -82,13 +92,21 @@ def load(data: bytes) -> dict[str, Any]:
     data = data.removeprefix(BOM)
     if not data.strip():
         raise RequestError("The request body is empty: send a JSON object with model, max_tokens and messages")
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise RequestError(f"The request body is not valid JSON: {error}") from None
+    value = _loads(data)
     if not isinstance(value, dict):
         raise RequestError("The request body should be a JSON object")
     return value
+
+
+def _loads(data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        whole, fault = mended(data), error
+    try:
+        return orjson.loads(whole)
+    except orjson.JSONDecodeError:
+        raise RequestError(f"The request body is not valid JSON: {fault}") from None
 
 
 def tidy(request: Request) -> Request:
@@ -99,17 +117,24 @@ def tidy(request: Request) -> Request:
     """
     return attrs.evolve(
         request,
-        system=tuple([block for block in request.system if _speaks(block, "system")]),
+        system=_tidy(request.system, "system"),
         messages=tuple([_tidy_message(message) for message in readable(request.messages)]),
     )
 
 
 def _tidy_message(message: Message) -> Message:
-    kept = tuple([block for block in message.content if _speaks(block, message.role)])
-    return message if len(kept) == len(message.content) else Message(message.role, kept)
+    kept = _tidy(message.content, message.role)
+    return message if kept == message.content else Message(message.role, kept)
 
 
-def _speaks(block: Any, role: str) -> bool:
-    if block.__class__ is not TextBlock:
-        return True
-    return bool(block.text) and not (role == "system" and block.text.startswith(BILLING))
+def _tidy(blocks: tuple[_B, ...], role: str) -> tuple[_B, ...]:
+    if role == "system":
+        blocks = tuple([_without_note(block) for block in blocks])
+    return tuple([block for block in blocks if block.__class__ is not TextBlock or block.text])
+
+
+def _without_note(block: _B) -> _B:
+    """The block without a billing note, which is one line; what follows in the same text is the client's."""
+    if not (isinstance(block, TextBlock) and block.text.startswith(BILLING)):
+        return block
+    return attrs.evolve(block, text=block.text.partition("\n")[2])

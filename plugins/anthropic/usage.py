@@ -11,23 +11,26 @@ def usage_value(usage: Usage, *, cache_usage: bool) -> dict[str, int]:
     """`usage`; with `cache_usage` its three input counts add up to the prompt, else `input_tokens` is the prompt."""
     if not cache_usage:
         return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-    cached = usage.cache_read_tokens + usage.cache_creation_tokens
+    # Some engines count cached tokens in whole blocks, beyond the end of the prompt.
+    read = min(usage.cache_read_tokens, usage.input_tokens)
+    created = min(usage.cache_creation_tokens, usage.input_tokens - read)
     return {
-        "input_tokens": max(0, usage.input_tokens - cached),
+        "input_tokens": usage.input_tokens - read - created,
         "output_tokens": usage.output_tokens,
-        "cache_creation_input_tokens": usage.cache_creation_tokens,
-        "cache_read_input_tokens": usage.cache_read_tokens,
+        "cache_creation_input_tokens": created,
+        "cache_read_input_tokens": read,
     }
 
 
 @attrs.define(eq=False)
 class UsageCount:
-    """Sees all deltas of an answer. A usage that is all zeros tells nothing: no prompt is empty."""
+    """Sees all deltas of an answer. A count of 0 tells nothing: no prompt is empty, and what was written is no 0."""
 
     request: Request
     cache_usage: bool = False
     _told: Usage = attrs.field(init=False, factory=Usage)
     _written: TokenEstimate = attrs.field(init=False, factory=TokenEstimate)
+    _estimate: int = attrs.field(init=False, default=0)
 
     def add(self, delta: Delta) -> None:
         """Count one delta; a Usage replaces the one before."""
@@ -41,13 +44,16 @@ class UsageCount:
 
     def begun(self) -> dict[str, int]:
         """`usage` of a message that begins: nothing is written yet, and the prompt may not be counted yet."""
-        prompt = self._told if self._told.input_tokens else self._estimate()
-        return usage_value(attrs.evolve(prompt, output_tokens=0), cache_usage=self.cache_usage)
+        return usage_value(attrs.evolve(self._prompt(), output_tokens=0), cache_usage=self.cache_usage)
 
     def final(self) -> dict[str, int]:
         """`usage` of the finished message."""
-        told = self._told.input_tokens or self._told.output_tokens
-        return usage_value(self._told if told else self._estimate(), cache_usage=self.cache_usage)
+        output = self._told.output_tokens or self._written.tokens
+        return usage_value(attrs.evolve(self._prompt(), output_tokens=output), cache_usage=self.cache_usage)
 
-    def _estimate(self) -> Usage:
-        return Usage(estimate_input_tokens(self.request), self._written.tokens)
+    def _prompt(self) -> Usage:
+        if self._told.input_tokens:
+            return self._told
+        if not self._estimate:
+            self._estimate = estimate_input_tokens(self.request)
+        return attrs.evolve(self._told, input_tokens=self._estimate)

@@ -33,7 +33,8 @@ class DemoCall(Call):
 
     async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
         counting = self.request.task == "count_tokens"
-        reply = engine.count(self.body()) if counting else engine.answer(self.body())
+        body = (await self.ready()).body()
+        reply = engine.count(body) if counting else engine.answer(body)
         if reply.status != 200:
             raise UpstreamError(reply.objects[0]["error"]["message"], kind="invalid_request")
         return _Pieces(iter(reply.objects if reply.stream else map(one_chunk, reply.objects)), self.delay)

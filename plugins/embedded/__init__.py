@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import attrs
 
-from core import Chunk, ConfigError, Request, Route, hookimpl
-from core.chat import LLAMA_CPP, Call, Content, ReasoningField, UpstreamClient, VerboseStop
+from core import Chunk, ConfigError, ContentTranslator, Request, Route, hookimpl
+from core.chat import LLAMA_CPP, Call, Content, ReasoningField, UpstreamClient, VerboseStop, without_echo
 from plugins.embedded.engine import Options, ReasoningFormat
 from plugins.embedded.link import Link
 from plugins.embedded.parts import MissingError, find_model, need_server
@@ -78,9 +78,9 @@ class Embedded:
         return EmbeddedCall(request, route, client, LLAMA_CPP, link=self._link, start_timeout=self.start_timeout)
 
     @hookimpl
-    def translate_content(self) -> Content:
-        """Reasoning is in `reasoning_content`."""
-        return Content(ReasoningField("reasoning_content"))
+    def translate_content(self, request: Request) -> ContentTranslator:
+        """Reasoning is in `reasoning_content`; only whole answers repeat a prefill (xllamacpp 2026.10)."""
+        return without_echo(Content(ReasoningField("reasoning_content")), request, streamed=False)
 
     @hookimpl
     def translate_stop(self, request: Request) -> VerboseStop:

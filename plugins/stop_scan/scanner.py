@@ -70,8 +70,9 @@ class Scanner:
             # The head has nothing to scan, and must not wait for the arguments.
             self._let_go(out)
             self._tokens.written.add(piece.name)
-            self._tokens.kept.add(piece.name)
-            self._pass(attrs.evolve(piece, arguments=""), out)
+            if self._matcher.found is None:
+                self._tokens.kept.add(piece.name)
+                out.append(attrs.evolve(piece, arguments=""))
         if piece.arguments:
             index = piece.index
             self._write(piece, piece.arguments, ("tools", index), lambda text: ToolUse(index, text), out)

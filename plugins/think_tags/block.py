@@ -18,8 +18,9 @@ class Block:
     """
 
     def __init__(self, opening: str, *closings: str) -> None:
-        self._opening = opening
-        self._tags = Tags([*closings, opening] if opening else closings)
+        # A tag that closes, too, cannot nest.
+        self._opening = "" if opening in closings else opening
+        self._tags = Tags([*closings, self._opening] if self._opening else closings)
         self._depth = 1
         self._held = ""
         # From where the held text has not been looked at, and the last character before it.

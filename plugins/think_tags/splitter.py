@@ -38,7 +38,7 @@ class Splitter:
         out: list[Said] = []
         self._held += piece
         while self._held and not self._plain:
-            if not (self._before(out) if self._block is None else self._inside(self._block, out)):
+            if not (self._before() if self._block is None else self._inside(self._block, out)):
                 break
         if self._plain and self._held:
             out.append(Text(self._held))
@@ -66,7 +66,7 @@ class Splitter:
         self._opened = False
         return self.flush() if self._block is not None or self._held.strip() else []
 
-    def _before(self, out: list[Said]) -> bool:
+    def _before(self) -> bool:
         """Look for a tag where one counts; whether the text can be looked at further."""
         text = self._held.lstrip()
         tag = self._tags.begin(text)

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from core.deltas import Stop, Text, Usage
+from core.culprit import notes_of
+from core.deltas import Delta, Stop, Text, Usage
 from core.outlet import Outlet
 from core.record import Record
 from core.request import HTTPRequest
@@ -53,3 +57,34 @@ async def test_last_words(stream: bool) -> None:
     assert sink.ended
     assert (sink.status, sink.body == b"a") == ((200, True) if stream else (500, False))
     assert stream or b'"request_id":"req_1"' in sink.body
+
+
+class Odd(TextAnswer):
+    """Writes what is no bytes."""
+
+    def feed(self, deltas: Sequence[Delta]) -> Any:
+        return "text"
+
+    def finish(self) -> bytes:
+        raise ValueError("no end")
+
+
+@pytest.mark.parametrize(("method", "kind"), [("feed", TypeError), ("finish", ValueError)])
+def test_a_broken_writer_is_blamed(method: Any, kind: type[Exception]) -> None:
+    told: list[tuple[str, str]] = []
+    out = Outlet(Collected(), Record(HTTP), Odd(HTTP, stream=True))
+    out.blame = lambda _, hook, method: told.append((hook, method))
+    with pytest.raises(kind):
+        out.say(method, *([[]] if method == "feed" else []))
+    assert told == [("serialize", method)]
+
+
+async def test_a_client_that_is_gone_is_no_plugins_fault() -> None:
+    class Gone(Collected):
+        async def send(self, data: bytes, more: bool) -> None:
+            raise BrokenPipeError
+
+    out = Outlet(Gone(), Record(HTTP), TextAnswer(HTTP, stream=True))
+    with pytest.raises(BrokenPipeError) as caught:
+        await out.feed([Text("a")])
+    assert notes_of(caught.value) == ["in sending to the client"]

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import attrs
 import pytest
 
-from core import HTTPRequest, Model, Request, Route, hookimpl
+from core import Chunk, HTTPRequest, Model, Request, Route, hookimpl
 from core.chat import UpstreamClient
-from core.config import BackendConfig
+from core.config import BackendConfig, Secret
 from core.pipeline import Back, NoAnswerError, Pipeline, call_hook
-from tests.core.fakes import Front, manager
+from tests.core.fakes import Front, Upstream, manager
 
 HTTP = HTTPRequest("GET", "/x")
 
@@ -48,7 +49,7 @@ async def test_models_of_all_plugins_are_joined_in_their_order() -> None:
     assert [model.id for model in made.known_models(HTTP)] == ["a", "b", "known", "c"]
     back = Back("up", manager(), UpstreamClient(BackendConfig("up", ())))
     asking = attrs.evolve(made, backs={"up": back})
-    assert [model.id for model in await asking.list_models(HTTP)] == ["a", "b", "up", "c"]
+    assert [model.id for model in await asking.list_models(HTTP, Request("models"))] == ["a", "b", "up", "c"]
 
 
 def test_no_plugin_for_a_hook_of_the_front_is_none() -> None:
@@ -103,3 +104,89 @@ def test_a_fault_outside_of_any_plugin_says_so() -> None:
 
 def manager_call_without_arguments() -> None:
     call_hook(manager(Front()), "parse", "pipeline 'main'", {})
+
+
+class Forgets:
+    """Wrappers that forget to return what they wrap, and one that returns another thing."""
+
+    @hookimpl(wrapper=True)
+    def translate_content(self) -> Any:
+        yield
+
+    @hookimpl(wrapper=True)
+    def translate_stop(self) -> Any:
+        yield
+        return "stop"
+
+    @hookimpl(wrapper=True)
+    def call_upstream(self) -> Any:
+        yield
+        return object()
+
+
+async def never() -> AsyncIterator[list[Chunk]]:
+    yield []
+
+
+BACK = Back("b", manager(Upstream(never), Forgets()), UpstreamClient(BackendConfig("b", ())))
+
+
+@pytest.mark.parametrize(
+    ("hook", "text"),
+    [
+        ("translate_content", "answered None; asked: "),
+        ("translate_stop", "answered str, which has no feed, no flush; it came from "),
+        ("call_upstream", "answered object, which has no __aenter__, no __aexit__; it came from "),
+    ],
+)
+def test_a_wrapper_that_returns_the_wrong_type_is_told_at_once(hook: str, text: str) -> None:
+    with pytest.raises((TypeError, NoAnswerError)) as caught:
+        getattr(BACK, hook)(Request("message"), Route(()))
+    assert str(caught.value) == f"{hook} of backend 'b' {text}plugin 'Forgets' around plugin 'Upstream'"
+
+
+def test_a_wrong_writer_is_told_at_once() -> None:
+    class Writes:
+        @hookimpl
+        def serialize(self) -> bytes:
+            return b"answer"
+
+    with pytest.raises(TypeError, match="answered bytes, which has no feed, no ping, no finish, no fail; it came from"):
+        pipeline(Writes()).serialize(HTTP, None)
+
+
+def test_blame_names_method_plugin_backend_and_chunk_without_secrets() -> None:
+    client = UpstreamClient(BackendConfig("b", (), key=Secret("sesame-open-1")))
+    back = Back("b", manager(Upstream(never)), client)
+    error = ValueError("x")
+    back.blame(error, "translate_content", "feed", {"text": "sesame-open-1"})
+    back.blame(error, "call_upstream", "call")
+    assert error.__notes__ == [
+        "in translate_content.feed of plugin 'Upstream', backend 'b', at the chunk {\"text\":\"[hidden]\"}"
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_list_of_models_that_fails_while_waiting_is_named() -> None:
+    class Waits:
+        @hookimpl
+        def list_models(self) -> Any:
+            async def asked() -> list[Model]:
+                raise ValueError("no list")
+
+            return asked()
+
+    with pytest.raises(ValueError, match="no list") as caught:
+        await pipeline(Waits()).list_models(HTTP, Request("models"))
+    assert caught.value.__notes__ == ["in list_models.answer of plugin 'p0', pipeline 'main'"]
+
+
+def test_a_hook_that_wants_to_end_the_process_is_named() -> None:
+    class Exits:
+        @hookimpl
+        def parse(self) -> None:
+            sys.exit(3)
+
+    with pytest.raises(SystemExit) as caught:
+        pipeline(Exits()).parse(HTTP)
+    assert caught.value.__notes__ == ["in parse of plugin 'p0', pipeline 'main'"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.testing import UpstreamAnswer, UpstreamToolCall
+from core.testing import UpstreamAnswer, UpstreamToolCall, assert_split_invariant
 from tests.mapping.wire import BACKENDS, Wire, without_made
 
 CALL = UpstreamToolCall("f", '{"x":1}', "call_1")
@@ -142,15 +142,44 @@ def test_a_stop_that_nobody_asked_for(wire: Wire, backend: str, report: dict[str
     assert (message["stop_reason"], message["stop_sequence"]) == ("end_turn", None)
 
 
-@pytest.mark.parametrize("backend", [name for name in BACKENDS if name not in dict(MATCHED)])
-def test_a_stop_that_is_not_reported(wire: Wire, backend: str) -> None:
-    message = wire.answer(UpstreamAnswer(text="A"), backend, stop_sequences=["END"])
-    assert (message["stop_reason"], message["stop_sequence"]) == ("end_turn", None)
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name not in dict(MATCHED[:-1])])
+def test_stop_sequence_in_the_text(wire: Wire, backend: str) -> None:
+    message = wire.answer(UpstreamAnswer(text="A END B"), backend, stop_sequences=["EN", "END", "FIN"])
+    assert (message["stop_reason"], message["stop_sequence"]) == ("stop_sequence", "END")
+    assert message["content"] == [{"type": "text", "text": "A "}]
 
 
-def test_stop_text_that_stays(wire: Wire) -> None:
-    message = wire.answer(UpstreamAnswer(text="A END"), "transformers_serve", stop_sequences=["END"])
-    assert message["content"] == [{"type": "text", "text": "A END"}]
+def test_counts_of_a_cut_answer(wire: Wire) -> None:
+    long = UpstreamAnswer(text="A END" + "B" * 995, usage={"prompt_tokens": 30, "completion_tokens": 250})
+    for mode, reply in wire.replies(long, stop_sequences=["END"]).items():
+        usage = reply.message["usage"]
+        assert mode.upstream or usage["input_tokens"] == 30
+        assert 0 < usage["output_tokens"] < 5
+
+
+def test_reasoning_between_tags() -> None:
+    tagged = UpstreamAnswer(text="<think>\nT\n</think>\n\nA")
+    for reply in assert_split_invariant(["openai", "think_tags"], tagged, cuts=()).values():
+        thinking, text = reply.message["content"]
+        assert (thinking["thinking"], text["text"]) == ("T", "A")
+    for reply in assert_split_invariant(["openai"], tagged, cuts=()).values():
+        assert reply.message["content"] == [{"type": "text", "text": tagged.text}]
+
+
+def test_repeated_prefill(wire: Wire) -> None:
+    talk = [{"role": "user", "content": "Count."}, {"role": "assistant", "content": "One, two,"}]
+    for text, new in (("One, two, three", " three"), (" three", " three"), ("One, three", "One, three")):
+        message = wire.answer(UpstreamAnswer(text=text), "llama_cpp", messages=talk)
+        assert message["content"] == [{"type": "text", "text": new}]
+    message = wire.answer(UpstreamAnswer(text="One, two, three"), "llama_cpp")
+    assert message["content"] == [{"type": "text", "text": "One, two, three"}]
+
+
+def test_code_fence(wire: Wire) -> None:
+    fenced = "```json\n{}\n```"
+    form = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
+    message = wire.answer(UpstreamAnswer(text=fenced), "transformers_serve", output_config=form)
+    assert message["content"] == [{"type": "text", "text": fenced}]
 
 
 def test_further_choices(wire: Wire) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.testing import ChunkShape, Framing, UpstreamAnswer, UpstreamToolCall
-from tests.mapping.wire import ASK, BACKENDS, F, Wire, completion
+from tests.mapping.wire import ASK, BACKENDS, HI, F, Wire, completion
 
 CALL = UpstreamToolCall("f", '{"x":1}', "call_1")
 NO_TEXT: dict[str, Any] = {"text": None, "finish_reason": "tool_calls"}
@@ -28,10 +28,8 @@ def test_tool_call(wire: Wire, backend: str) -> None:
         asked = {**ASK, "tools": [F], "stream": stream}
         message = wire.ask("/v1/messages", asked, completion(answer), backend=backend).message
         text, call = message["content"]
-        identity = call["id"] if backend == "tgi" else "call_1"
-        assert identity.startswith("toolu_" if backend == "tgi" else "call_1")
         assert text == {"type": "text", "text": "Look."}
-        assert call == {"type": "tool_use", "id": identity, "name": "f", "input": {"x": 1}}
+        assert call == {"type": "tool_use", "id": "call_1", "name": "f", "input": {"x": 1}}
         assert message["stop_reason"] == "tool_use"
 
 
@@ -91,6 +89,29 @@ def test_tool_call_ids(wire: Wire, ids: tuple[str | None, ...]) -> None:
     assert all(identity.startswith("toolu_") for identity in made)
 
 
+def called(*ids: str) -> list[dict[str, Any]]:
+    """A turn with these calls, and the turn with their results."""
+    calls = [{"type": "tool_use", "id": identity, "name": "f", "input": {}} for identity in ids]
+    results = [{"type": "tool_result", "tool_use_id": identity, "content": identity} for identity in ids]
+    return [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_ids_of_earlier_turns(wire: Wire, backend: str) -> None:
+    calls = (UpstreamToolCall("f", "{}", "call_0"), UpstreamToolCall("f", '{"x":1}', "call_1"))
+    talk = [HI]
+    for expected in (["call_0", "call_1"], ["call_2", "call_3"], ["call_4", "call_5"]):
+        replies = wire.replies(UpstreamAnswer(tool_calls=calls, **NO_TEXT), backend, messages=talk, tools=[F])
+        for reply in replies.values():
+            assert [block["id"] for block in reply.message["content"]] == expected
+        talk = [*talk, *called(*expected)]
+    sent = wire.sent(backend, messages=talk, tools=[F])["messages"]
+    ids = [call["id"] for turn in sent for call in turn.get("tool_calls", ())]
+    assert len(set(ids)) == 6
+    assert [turn["tool_call_id"] for turn in sent if turn["role"] == "tool"] == ids
+    assert [turn["content"] for turn in sent if turn["role"] == "tool"] == [f"call_{number}" for number in range(6)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "given"),
     [
@@ -114,10 +135,44 @@ def test_arguments_as_an_object(wire: Wire) -> None:
     assert message["content"][0]["input"] == {"x": 1}
 
 
-def test_broken_arguments(wire: Wire) -> None:
-    message = wire.answer(UpstreamAnswer(tool_calls=(UpstreamToolCall("f", '{"x": tru'),), **NO_TEXT))
-    assert message["content"][0]["input"] == {"unparsed_arguments": '{"x": tru'}
+def test_raw_control_characters_in_arguments(wire: Wire) -> None:
+    written = '{"x":\n\t"one\n\ttwo\x00"}'
+    message = wire.answer(UpstreamAnswer(tool_calls=(UpstreamToolCall("f", written),), **NO_TEXT))
+    assert message["content"][0]["input"] == {"x": "one\n\ttwo\0"}
+
+
+def test_several_objects_in_the_arguments(wire: Wire) -> None:
+    written = '{"x":1}{"x":2} {"x":3}\n'
+    message = wire.answer(UpstreamAnswer(tool_calls=(UpstreamToolCall("f", written),), **NO_TEXT))
+    assert [(block["name"], block["input"]["x"]) for block in message["content"]] == [("f", 1), ("f", 2), ("f", 3)]
+    assert len({block["id"] for block in message["content"]}) == 3
+
+
+@pytest.mark.parametrize("behind", ["}", " </tool_call>\n"])
+def test_text_behind_the_arguments(wire: Wire, behind: str) -> None:
+    calls = (UpstreamToolCall("f", '{"x":1}' + behind, "call_1"), UpstreamToolCall("g", "{}\n\n", "call_2"))
+    call, text, other = wire.answer(UpstreamAnswer(tool_calls=calls, **NO_TEXT))["content"]
+    assert (call["input"], text, other["input"]) == ({"x": 1}, {"type": "text", "text": behind.strip()}, {})
+
+
+@pytest.mark.parametrize("written", ["{'x': 1}", "{x: 1}", "{ NaN", "x = 1", "[1]"])
+def test_arguments_that_never_were_an_object(wire: Wire, written: str) -> None:
+    message = wire.answer(UpstreamAnswer(tool_calls=(UpstreamToolCall("f", written),), **NO_TEXT))
+    assert message["content"][0]["input"] == {"unparsed_arguments": written}
+
+
+BROKEN = ['{"x": tru', '{"x": tru}', '{"x": NaN}', '{"x": "ab', '{"x": "say "}"}']
+
+
+@pytest.mark.parametrize("written", BROKEN)
+def test_broken_arguments(wire: Wire, written: str) -> None:
+    answer = UpstreamAnswer(tool_calls=(UpstreamToolCall("f", written),), **NO_TEXT)
+    asked = {**ASK, "tools": [F]}
+    message = wire.ask("/v1/messages", asked, completion(answer)).message
+    assert message["content"][0]["input"] == {"unparsed_arguments": written}
     assert message["stop_reason"] == "tool_use"
+    pieces = [event["delta"].get("partial_json", "") for event in wire.events(answer, tools=[F]) if "delta" in event]
+    assert "".join(pieces) == written
 
 
 def test_function_call(wire: Wire) -> None:

@@ -30,7 +30,8 @@ REPORTS: dict[str, dict[str, Any]] = {
     "`stop_reason`": {"choice": {"stop_reason": "END"}},
     "`matched_stop`": {"choice": {"matched_stop": "END"}},
     "`__verbose`": {"top": {"__verbose": {"stop_type": "word", "stopping_word": "END"}}},
-    "if it was the only one": {"finish_reason": "stop_sequence"},
+    "its kind, else `stop_scan`": {"finish_reason": "stop_sequence"},
+    "`stop_scan`": {"text": "An END"},
 }
 
 
@@ -66,14 +67,17 @@ def test_fields(wire: Wire, backend: str) -> None:
         (n for n in (4, 5, 16, 32) if not takes(wire, backend, stop_sequences=[f"s{i}" for i in range(n + 1)])), 0
     )
     schema = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
-    form = "response_format" in wire.sent(backend, output_config=schema)
+    form = wire.sent(backend, output_config=schema).get("response_format", {}).get("type", "")
+    form = {"json_schema": "`response_format`", "json_object": "JSON mode, system prompt", "": "system prompt"}[form]
+    if form == "`response_format`" and "response_format" not in wire.sent(backend, output_config=schema, tools=[F]):
+        form += "; beside tools system prompt"
     counting = wire.ask("/v1/messages/count_tokens", {**ASK}, backend=backend).requests
     assert shown("Fields", backend) == cells(
         f"`{limit}`",
         "yes" if "top_k" in wire.sent(backend, top_k=3) else NOTHING,
         str(most or "any number"),
         next((name for name, report in REPORTS.items() if matches(wire, backend, report)), NOTHING),
-        "`response_format`" if form else "system prompt",
+        form,
         f"`{counting[0].url.path}`" if counting else "estimated",
     )
 

@@ -152,6 +152,8 @@ def test_models_pages(wire: Wire) -> None:
 def test_model(wire: Wire) -> None:
     for path in ("/v1/models/org%2Fone", "/v1/models/org/one"):
         assert wire.ask(path, options=MODELS).json["display_name"] == "One"
+    of_a_glob = wire.ask("/v1/models/claude-x", options=MODELS).json
+    assert (of_a_glob["type"], of_a_glob["id"], of_a_glob["display_name"]) == ("model", "claude-x", "claude-x")
     got = wire.ask("/v1/models/four", options=MODELS)
     assert (got.status, got.json["error"]["message"]) == (404, "model: four")
 

@@ -65,13 +65,63 @@ def test_prompt_too_long_with_its_numbers_in_fields(wire: Wire) -> None:
     }
 
 
-def test_max_tokens_above_the_engines(wire: Wire) -> None:
-    said = "max_tokens is too large: 128000. This model supports at most 16384 completion tokens."
-    reply = wire.error(400, body(said))
-    assert reply.error == {
-        "type": "invalid_request_error",
-        "message": "max_tokens: 128000 > 16384, which is the maximum allowed number of output tokens for this model",
-    }
+@pytest.mark.parametrize(
+    ("backend", "said", "over", "most"),
+    [
+        (
+            "openai",
+            "max_tokens is too large: 128000. This model supports at most 16384 completion tokens.",
+            128000,
+            16384,
+        ),
+        ("deepseek", "Invalid max_tokens value, the valid range of max_tokens is [1, 128]", 256, 128),
+        ("groq", "`max_tokens` must be less than or equal to `128`, the maximum value for `max_tokens`", 256, 128),
+        (
+            "gemini",
+            "maxOutputTokens value of 256 but the supported range is from 1 (inclusive) to 129 (exclusive)",
+            256,
+            128,
+        ),
+    ],
+)
+def test_max_tokens_above_the_engines(wire: Wire, backend: str, said: str, over: int, most: int) -> None:
+    reply = wire.error(400, body(said), backend=backend)
+    wanted = f"max_tokens: {over} > {most}, which is the maximum allowed number of output tokens for this model"
+    assert reply.error == {"type": "invalid_request_error", "message": wanted}
+
+
+def test_the_apis_own_words(wire: Wire) -> None:
+    said = "prompt is too long: 5000 tokens > 4096 maximum"
+    assert wire.error(400, body(said)).error == {"type": "invalid_request_error", "message": said}
+
+
+def test_moderation(wire: Wire) -> None:
+    said = 'm requires moderation on P. Your input was flagged for "x". No credits were charged.'
+    metadata = {"reasons": ["x"], "flagged_input": "Hi", "provider_name": "P"}
+    reply = wire.error(403, body(said, code=403, metadata=metadata), backend="openrouter")
+    assert (reply.status, reply.error) == (400, {"type": "invalid_request_error", "message": said})
+
+
+def test_the_provider_behind(wire: Wire) -> None:
+    said = "This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens."
+    raw = {"raw": body(said).decode(), "provider_name": "P"}
+    reply = wire.error(400, body("Provider returned error", code=400, metadata=raw), backend="openrouter")
+    wanted = "prompt is too long: 5000 tokens > 4096 maximum"
+    assert (reply.status, reply.error) == (400, {"type": "invalid_request_error", "message": wanted})
+
+
+def test_image_that_the_model_cannot_read(wire: Wire) -> None:
+    said = "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"
+    reply = wire.error(500, body(said, code=500, type="server_error"), backend="llama_cpp")
+    assert (reply.status, reply.error) == (400, {"type": "invalid_request_error", "message": said})
+
+
+@pytest.mark.parametrize("code", ["tool_use_failed", "json_validate_failed"])
+def test_failed_generation(wire: Wire, code: str) -> None:
+    told = {"type": "invalid_request_error", "code": code, "failed_generation": "<function=f>"}
+    reply = wire.error(400, body("its words", **told), backend="groq")
+    assert (reply.status, reply.error) == (502, {"type": "api_error", "message": "its words"})
+    assert "x-should-retry" not in reply.headers
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.config import Secret
-from core.testing import UpstreamAnswer
+from core.testing import Mode, UpstreamAnswer
 from tests.mapping.wire import ASK, BACKENDS, HI, F, Wire
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -114,6 +114,8 @@ def test_billing_note(wire: Wire) -> None:
     blocks = [note, {"type": "text", "text": "Be kind."}]
     assert wire.messages(HI, system=blocks) == [{"role": "system", "content": "Be kind."}, HI]
     assert wire.messages(HI, system=[note]) == [HI]
+    longer = [{"type": "text", "text": f"{note['text']}\nBe kind."}]
+    assert wire.messages(HI, system=longer) == [{"role": "system", "content": "Be kind."}, HI]
 
 
 def test_temperature_and_top_p(wire: Wire) -> None:
@@ -129,11 +131,14 @@ def test_top_k(wire: Wire) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_stop_sequences(wire: Wire, backend: str) -> None:
-    assert wire.sent(backend, stop_sequences=["END"])["stop"] == ["END"]
+    telling = backend in ("vllm", "sglang", "llama_cpp", "tensorrt_llm")
+    assert wire.sent(backend, stop_sequences=["END", "FIN"]).get("stop") == (["END", "FIN"] if telling else None)
+    assert ("stop" in wire.sent(backend, stop_sequences=["END"])) == (telling or backend == "tgi")
+    assert wire.sent(backend, stop_sequences=["END", "FIN", "END"]) == wire.sent(backend, stop_sequences=["END", "FIN"])
     assert "stop" not in wire.sent(backend, stop_sequences=[])
 
 
-@pytest.mark.parametrize(("backend", "most"), [("vllm", 4), ("sglang", 32), ("deepseek", 16)])
+@pytest.mark.parametrize(("backend", "most"), [("vllm", 4), ("sglang", 32)])
 def test_too_many_stop_sequences(wire: Wire, backend: str, most: int) -> None:
     asked = [f"stop {number}" for number in range(most + 1)]
     assert wire.sent(backend, stop_sequences=asked[:most])["stop"] == asked[:most]
@@ -141,6 +146,7 @@ def test_too_many_stop_sequences(wire: Wire, backend: str, most: int) -> None:
         f"stop_sequences: this model's server takes at most {most}, the request has {most + 1}"
     )
     assert wire.sent("llama_cpp", stop_sequences=asked)["stop"] == asked
+    assert "stop" not in wire.sent("openai", stop_sequences=asked)
 
 
 def test_blank_stop_sequence(wire: Wire) -> None:
@@ -193,13 +199,38 @@ def test_output_format(wire: Wire, backend: str) -> None:
     body = wire.sent(backend, output_config={"format": form})
     assert wire.sent(backend, output_format=form) == body
     if backend in ("deepseek", "transformers_serve"):
-        assert "response_format" not in body
+        assert body.get("response_format") == ({"type": "json_object"} if backend == "deepseek" else None)
         assert body["messages"][0]["role"] == "system"
         assert json.dumps(SCHEMA, separators=(",", ":")) in body["messages"][0]["content"]
     else:
-        schema = {"name": "response", "schema": SCHEMA, "strict": True}
+        schema = {"name": "response", "schema": SCHEMA}
         assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
         assert body["messages"] == [HI]
+    streams = wire.replies(UpstreamAnswer(), backend, output_format=form)[Mode(client=True, upstream=True)]
+    assert streams.sent["stream"] is (backend != "groq")
+
+
+def test_output_format_strict(wire: Wire) -> None:
+    def strict(**fields: Any) -> Any:
+        schema = {**SCHEMA, "additionalProperties": False, **fields}
+        body = wire.sent(output_config={"format": {"type": "json_schema", "schema": schema}})
+        return body["response_format"]["json_schema"].get("strict")
+
+    assert strict() is True
+    assert strict(additionalProperties=True) is None
+    assert strict(required=[]) is None
+    assert strict(properties={"a": {"type": "object", "properties": {}}}) is None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_output_format_beside_tools(wire: Wire, backend: str) -> None:
+    form = {"type": "json_schema", "schema": SCHEMA}
+    body = wire.sent(backend, output_config={"format": form}, tools=[F])
+    apart = ("vllm", "sglang", "llama_cpp", "tgi", "groq", "gemini", "transformers_serve")
+    assert ("response_format" in body) is (backend not in apart)
+    in_words = backend in (*apart, "deepseek")
+    assert (json.dumps(SCHEMA, separators=(",", ":")) in body["messages"][0]["content"]) is in_words
+    assert body["tools"] == wire.sent(backend, tools=[F])["tools"]
 
 
 def test_thread(wire: Wire) -> None:
@@ -235,3 +266,7 @@ def test_state_of_another_server(wire: Wire, field: str, value: Any, nothing: An
 )
 def test_faulty_fields(wire: Wire, fields: dict[str, Any], message: str) -> None:
     assert wire.refused(**fields) == message
+
+
+def test_half_a_character(wire: Wire) -> None:
+    assert wire.messages({"role": "user", "content": "cut \ud83d"}) == [{"role": "user", "content": "cut \ufffd"}]

@@ -45,9 +45,12 @@ def test_input_schema_goes_as_it_came(wire: Wire) -> None:
 
 
 def test_strict(wire: Wire) -> None:
-    (tool,) = wire.sent(tools=[{**F, "strict": True}])["tools"]
+    closed = {**F, "input_schema": {"type": "object", "properties": {}, "additionalProperties": False}}
+    (tool,) = wire.sent(tools=[{**closed, "strict": True}])["tools"]
     assert tool["function"]["strict"] is True
-    assert wire.sent(tools=[{**F, "strict": False}])["tools"] == [SENT_F]
+    (tool,) = wire.sent(tools=[{**closed, "strict": False}])["tools"]
+    assert "strict" not in tool["function"]
+    assert wire.sent(tools=[{**F, "strict": True}])["tools"] == [SENT_F]
 
 
 def test_no_tools(wire: Wire) -> None:
@@ -85,6 +88,21 @@ def test_deferred_tool(wire: Wire) -> None:
         {"role": "user", "content": [found]},
     ]
     assert names(wire.sent(tools=[late, F], messages=talk)) == ["f", "g"]
+    references = {"type": "tool_search_tool_search_result", "tool_references": found["content"]}
+    searched = [
+        {"type": "server_tool_use", "id": "s1", "name": "tool_search_tool_bm25", "input": {"query": "g"}},
+        {"type": "tool_search_tool_result", "tool_use_id": "s1", "content": references},
+    ]
+    talk = [HI, {"role": "assistant", "content": searched}, {"role": "user", "content": "Go"}]
+    assert names(wire.sent(tools=[late, F], messages=talk)) == ["f", "g"]
+
+
+def test_deferred_tools_without_their_search(wire: Wire) -> None:
+    drop = {"anthropic": {"drop_server_tools": True}}
+    search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+    late = [{**tool, "defer_loading": True} for tool in (F, G)]
+    assert names(wire.sent(tools=[search, *late], options=drop)) == ["f", "g"]
+    assert "tools" not in wire.sent(tools=[SEARCH, *late], options=drop)
 
 
 @pytest.mark.parametrize(

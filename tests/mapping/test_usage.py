@@ -63,6 +63,34 @@ def test_no_usage(wire: Wire, backend: str) -> None:
     assert 40 <= message["usage"]["output_tokens"] <= 60
 
 
+@pytest.mark.parametrize(
+    ("told", "prompt", "written"),
+    [
+        ({"prompt_tokens": 12}, (12, 12), (40, 60)),
+        ({"completion_tokens": 7}, (400, 600), (7, 7)),
+        ({"prompt_tokens": 20, "total_tokens": 30}, (20, 20), (10, 10)),
+    ],
+)
+def test_a_count_that_is_missing(
+    wire: Wire, told: dict[str, int], prompt: tuple[int, int], written: tuple[int, int]
+) -> None:
+    talk = [{**HI, "content": "word " * 400}]
+    answer = UpstreamAnswer(text="word " * 40, usage=told)
+    usage = wire.answer(answer, messages=talk)["usage"]
+    assert prompt[0] <= usage["input_tokens"] <= prompt[1]
+    assert written[0] <= usage["output_tokens"] <= written[1]
+    assert wire.events(answer, messages=talk)[-2]["usage"] == usage
+
+
+@pytest.mark.parametrize(("read", "made"), [(60, 0), (40, 30), (60, 60)])
+def test_more_cached_tokens_than_the_prompt_has(wire: Wire, read: int, made: int) -> None:
+    details = {"cached_tokens": read, "cache_write_tokens": made}
+    told = {"prompt_tokens": 50, "completion_tokens": 4, "prompt_tokens_details": details}
+    usage = wire.answer(UpstreamAnswer(usage=told), options=ON)["usage"]
+    assert usage["cache_read_input_tokens"] == min(read, 50)
+    assert sum(count for name, count in usage.items() if name != "output_tokens") == 50
+
+
 def test_estimate_at_the_start(wire: Wire) -> None:
     events = wire.events(UpstreamAnswer(usage={"prompt_tokens": 30, "completion_tokens": 4}))
     started = events[0]["message"]["usage"]

@@ -120,6 +120,20 @@ def test_document_in_a_tool_result_that_cannot_be_read(wire: Wire) -> None:
         assert message["content"].startswith("read\n[A document was here that cannot be read: ")
 
 
+def test_what_cannot_be_sent_in_an_earlier_turn(wire: Wire) -> None:
+    link = document({"type": "url", "url": "https://a.example/b.pdf"})
+    scan = document({"type": "base64", "media_type": "application/pdf", "data": base64.b64encode(pdf_of("")).decode()})
+    said = {"role": "assistant", "content": "No."}
+    turns = wire.messages(user(image(), text("So?")), said, user(link), user(scan), HI, backend="deepseek")
+    first, _, rest = (turn["content"] for turn in turns)
+    assert first == "[An image was here that cannot be shown: this model takes no images]\n\nSo?"
+    notes = rest.split("\n\n")
+    assert [note.partition(": ")[0] for note in notes] == ["[A document was here that cannot be read"] * 2 + ["Hi"]
+    assert wire.messages(user(image()), said, HI, backend="vllm")[0]["content"] == [INLINE]
+    for block in (image(), link, scan):
+        assert wire.refused("deepseek", messages=[HI, said, user(block), said])
+
+
 def test_document_url(wire: Wire) -> None:
     block = document({"type": "url", "url": "https://a.example/b.pdf"})
     assert wire.refused(messages=[user(block)]).startswith(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 import attrs
 import httpx
@@ -10,6 +11,7 @@ import httpx
 from core import Chunk, Request, Route, UpstreamCall, UpstreamError
 from core.chat import Call, UpstreamClient
 from core.chat.address import chat_url
+from core.chat.failures import failure
 from core.chat.transport import NETWORK_ERRORS
 from tests.mutants.reference import DIALECT, Correct, ReadingCall
 
@@ -106,21 +108,17 @@ class RefusalIsAnAnswer(Correct):
         return _Answering(request, route, client, DIALECT)
 
 
-@attrs.frozen(eq=False)
 class _OwnPost(ReadingCall):
-    """Posts by itself, and makes its own errors of what goes wrong."""
-
     async def post(self, body: bytes) -> httpx.Response:
         request = self.client.http.build_request("POST", chat_url(self.client.backend.url), content=body)
         response = await self.client.http.send(request, stream=True)
         if response.is_success:
             return response
-        words = (await response.aread()).decode()
-        raise UpstreamError(words, kind="invalid_request" if response.status_code < 500 else "api")
+        raise failure(response.status_code, response.headers, await response.aread())
 
 
 class UpstreamWordsUnchecked(Correct):
-    """An error body is passed on as it is, with the key that the upstream repeats in it."""
+    """The upstream's words are passed on with the key that it repeats in them."""
 
     def call(self, request: Request, route: Route, client: UpstreamClient) -> UpstreamCall:
         return _OwnPost(request, route, client, DIALECT)
@@ -128,12 +126,12 @@ class UpstreamWordsUnchecked(Correct):
 
 class _Escaping(ReadingCall):
     async def read(self, response: httpx.Response) -> AsyncGenerator[list[Chunk]]:
-        reader = self.reader(self.client.hidden(self.url))
-        async for data in response.aiter_bytes():
-            if chunks := self.named(reader.feed(data)):
-                yield chunks
-        if chunks := self.named(reader.flush()):
-            yield chunks
+        async with aclosing(super().read(response)) as batches:
+            try:
+                async for chunks in batches:
+                    yield chunks
+            except UpstreamError as error:
+                raise error.__cause__ or error  # noqa: B904
 
 
 class NetworkErrorEscapes(Correct):

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import attrs
 
-from core import Chunk, ContentTranslator, Delta, Request, Route, StopTranslator, UpstreamCall, UpstreamError, hookimpl
-from core.chat import Call, Content, Reasoning, ReasoningField, StopField, UpstreamClient
-from tests.mutants.reference import DIALECT, Correct
+from core import Chunk, ContentTranslator, Delta, Request, Route, StopTranslator, UpstreamCall, hookimpl
+from core.chat import Content, Reasoning, ReasoningField, StopField, UpstreamClient
+from tests.mutants.reference import Correct
 
 
 class MatchOnTheClass(Correct):
@@ -43,31 +43,38 @@ class OneTranslatorForAll(Correct):
 
 @attrs.frozen(eq=False)
 class ConcurrentRequestsMixed(Correct):
-    """What is held of an answer is kept on the plugin: right one after another, mixed side by side."""
+    """The answer's state is kept on the plugin: right one after another, mixed side by side."""
 
-    held: list[Delta] = attrs.field(init=False, factory=list)
+    current: list[StopField] = attrs.field(init=False, factory=list)
 
-    def content(self, request: Request) -> ContentTranslator:
-        self.held.clear()
-        return _OneBehind(self.held, self.reasoning())
+    def stop(self, request: Request) -> StopTranslator:
+        self.current[:] = [StopField("stop_reason", request.stop_sequences)]
+        return _Current(self.current)
 
 
-class _OneBehind(Content):
-    """Lets the deltas of a chunk go with the next."""
+class _Current:
+    """Speaks for whatever translator was made last."""
 
-    def __init__(self, held: list[Delta], reasoning: Reasoning) -> None:
-        super().__init__(reasoning)
-        self.held = held
+    def __init__(self, current: list[StopField]) -> None:
+        self.current = current
 
-    def feed(self, chunk: Chunk) -> Sequence[Delta]:
-        before = list(self.held)
-        self.held[:] = super().feed(chunk)
-        return before
+    def feed(self, chunk: Chunk, deltas: Sequence[Delta]) -> Sequence[Delta]:
+        return self.current[0].feed(chunk, deltas)
 
     def flush(self) -> Sequence[Delta]:
-        last = [*self.held, *super().flush()]
-        self.held.clear()
-        return last
+        return self.current[0].flush()
+
+
+@attrs.frozen(eq=False)
+class StopMadeOnce(Correct):
+    """The stop translator is made for the first request and kept for all."""
+
+    kept: list[StopTranslator] = attrs.field(init=False, factory=list)
+
+    def stop(self, request: Request) -> StopTranslator:
+        if not self.kept:
+            self.kept.append(StopField("stop_reason", request.stop_sequences))
+        return self.kept[0]
 
 
 class OptionIgnored(Correct):
@@ -75,24 +82,6 @@ class OptionIgnored(Correct):
 
     def reasoning(self) -> Reasoning:
         return ReasoningField("reasoning_content", "reasoning")
-
-
-class CallEnteredOnce(Correct):
-    """The plugin serves one request and refuses every later one."""
-
-    def call(self, request: Request, route: Route, client: UpstreamClient) -> UpstreamCall:
-        return _Once(request, route, client, DIALECT)
-
-
-class _Once(Call):
-    async def __aexit__(self, *error: Any) -> None:
-        await super().__aexit__(*error)
-        await self.client.aclose()
-        self.client.post = _closed  # type: ignore[method-assign]
-
-
-async def _closed(*_: Any) -> Any:
-    raise UpstreamError("the client is closed")
 
 
 class HookMisspelt:
@@ -128,14 +117,3 @@ class HookAnswersNone(Correct):
     @hookimpl
     def translate_stop(self, request: Request) -> StopTranslator | None:  # type: ignore[override]
         return None if request.stream else self.stop(request)
-
-
-class HookCalledPerProcess(Correct):
-    """The stop translator is made for the first request and kept for all."""
-
-    kept: ClassVar[list[StopTranslator]] = []
-
-    def stop(self, request: Request) -> StopTranslator:
-        if not self.kept:
-            self.kept.append(super().stop(request))
-        return self.kept[0]

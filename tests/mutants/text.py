@@ -84,12 +84,12 @@ class NullContentCrashes(Correct):
     """A null content raises a TypeError."""
 
     def content(self, request: Request) -> ContentTranslator:
-        return _MeasuresContent(self.reasoning())
+        return _AddsUp(self.reasoning())
 
 
-class _MeasuresContent(Steps):
+class _AddsUp(Steps):
     def taken(self, chunk: Chunk) -> Chunk:
-        return edited(chunk, lambda delta: delta if len(delta.get("content", "")) else delta)
+        return edited(chunk, lambda delta: {**delta, "content": delta.get("content", "") + ""})
 
 
 class ListContentCrashes(Correct):

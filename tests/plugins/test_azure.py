@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import attrs
+import pytest
+
 from core.deltas import Stop
+from core.errors import RequestError
 from core.loader.checks import key_header
+from core.request import Message, TextBlock
 from plugins.azure import Azure
-from tests.plugins.backends import Backend
+from tests.plugins.backends import HI, Backend
 
 BACKEND = Backend(Azure())
 
@@ -27,3 +32,9 @@ def test_the_key_has_a_header_of_its_own() -> None:
 def test_answers() -> None:
     assert BACKEND.answer(reasoning="t").thinking == "t"
     assert BACKEND.answer(finish_reason="content_filter").stop == Stop("refusal")
+
+
+def test_a_last_turn_of_the_model_s_is_refused() -> None:
+    turns = (*HI.messages, Message("assistant", (TextBlock("One,"),)))
+    with pytest.raises(RequestError, match="prefill"):
+        BACKEND.body(attrs.evolve(HI, messages=turns))

@@ -30,9 +30,9 @@ def test_a_turn_with_calls_brings_its_reasoning_back(thinking: str) -> None:
     assert (turn["reasoning_content"], len(turn["tool_calls"])) == (thinking, 1)
 
 
-def test_a_schema_goes_into_the_prompt() -> None:
+def test_a_schema_goes_into_the_prompt_beside_json_mode() -> None:
     body = BACKEND.body(attrs.evolve(HI, output_schema={"type": "object", "title": "T"}))
-    assert "response_format" not in body
+    assert body["response_format"] == {"type": "json_object"}
     assert '"title":"T"' in body["messages"][0]["content"]
 
 

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core.deltas import State
 from plugins.gemini import UNSIGNED, Gemini
-from tests.plugins.backends import OFF, Backend, loop
+from tests.plugins.backends import FULL, HI, OFF, Backend, loop
 
 BACKEND = Backend(Gemini())
 
@@ -38,3 +39,11 @@ def test_a_call_of_another_model_is_marked() -> None:
 async def test_a_model_that_always_thinks_is_asked_without_the_switch() -> None:
     refusal = [{"error": {"code": 400, "message": "Budget 0 is invalid. This model only works in thinking mode."}}]
     assert await BACKEND.asked(OFF, refusal, "reasoning_effort") == ["none", None]
+
+
+def test_a_schema_beside_tools_goes_into_the_prompt() -> None:
+    asked = attrs.evolve(HI, output_schema={"type": "object", "title": "T"})
+    assert BACKEND.body(asked)["response_format"]["type"] == "json_schema"
+    body = BACKEND.body(attrs.evolve(asked, tools=FULL.tools))
+    assert "response_format" not in body
+    assert '"title":"T"' in body["messages"][0]["content"]

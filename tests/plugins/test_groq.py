@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core.deltas import Usage
 from plugins.groq import Groq
-from tests.plugins.backends import HI, OFF, Backend
+from tests.plugins.backends import FULL, HI, OFF, Backend
 
 BACKEND = Backend(Groq())
 
@@ -33,3 +34,17 @@ def test_usage_on_the_last_chunk() -> None:
 
 def test_reasoning() -> None:
     assert BACKEND.answer(reasoning="t", reasoning_fields=("reasoning",)).thinking == "t"
+
+
+def test_a_schema_beside_tools_goes_into_the_prompt() -> None:
+    asked = attrs.evolve(HI, output_schema={"type": "object", "title": "T"})
+    assert BACKEND.body(asked)["response_format"]["type"] == "json_schema"
+    body = BACKEND.body(attrs.evolve(asked, tools=FULL.tools))
+    assert "response_format" not in body
+    assert '"title":"T"' in body["messages"][0]["content"]
+
+
+def test_an_answer_after_a_schema_is_not_streamed() -> None:
+    asked = attrs.evolve(HI, stream=True, output_schema={"type": "object"})
+    assert (BACKEND.body(attrs.evolve(HI, stream=True))["stream"], BACKEND.body(asked)["stream"]) == (True, False)
+    assert BACKEND.body(attrs.evolve(asked, tools=FULL.tools))["stream"] is True

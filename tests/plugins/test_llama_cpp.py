@@ -6,10 +6,10 @@ import attrs
 import pytest
 
 from core.deltas import Stop, Usage
-from core.request import ThinkingConfig
+from core.request import Message, TextBlock, ThinkingConfig
 from core.testing import UpstreamToolCall
 from plugins.llama_cpp import LlamaCpp
-from tests.plugins.backends import FULL, HI, Backend, Outcome
+from tests.plugins.backends import FULL, HI, WIRE, Backend, Outcome
 
 BACKEND = Backend(LlamaCpp())
 COUNT = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
@@ -71,3 +71,19 @@ def test_the_match_is_in_the_verbose_report(verbose: Any, expected: Stop) -> Non
 def test_a_call_without_an_id() -> None:
     found = BACKEND.answer(text="", tool_calls=(UpstreamToolCall("f", '{"a": 1}', None),), finish_reason="tool_calls")
     assert (found.calls, found.stop) == ((("f", '{"a": 1}'),), Stop("tool_use"))
+
+
+def test_a_schema_beside_tools_goes_into_the_prompt() -> None:
+    asked = attrs.evolve(HI, output_schema={"type": "object", "title": "T"})
+    assert BACKEND.body(asked)["response_format"]["type"] == "json_schema"
+    body = BACKEND.body(attrs.evolve(asked, tools=FULL.tools))
+    assert "response_format" not in body
+    assert '"title":"T"' in body["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("file", ["chat_prefill_thinking.json", "chat_prefill_stream.sse"])
+def test_a_recorded_answer_does_not_repeat_what_it_continues(file: str) -> None:
+    turns = (*HI.messages, Message("assistant", (TextBlock("1, 2, 3,"),)))
+    answer = (WIRE / "llama_cpp" / file).read_bytes()
+    assert BACKEND.translate(answer, attrs.evolve(HI, messages=turns)).text == COUNT.removeprefix("1, 2, 3,")
+    assert BACKEND.translate(answer).text == COUNT

@@ -16,13 +16,14 @@ MODELS = Models(
     {
         "exact": Entry("one", "upstream", "A Name"),
         "same": Entry("one"),
-        "claude-*": Entry("two", "general"),
+        "claude-*": Entry("two", "general", "General"),
         "claude-haiku-*": Entry("three", "small"),
         "claude-haiku-4": Entry("one", "exact haiku"),
         "gpt-[45]": Entry("two"),
         "o?": Entry("two"),
     }
 )
+ALL = Request("models")
 CONFIG = Config("p.toml", (), {name: BackendConfig(name, ("p",)) for name in ("one", "two", "three")})
 
 
@@ -56,11 +57,24 @@ def test_an_unknown_name_is_left_to_others(name: str) -> None:
 
 
 def test_models_are_the_exact_names_in_order() -> None:
-    assert MODELS.list_models({}) == [
+    assert MODELS.list_models(ALL, {}) == [
         Model("exact", "A Name"),
         Model("same", "same"),
         Model("claude-haiku-4", "claude-haiku-4"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "models"),
+    [
+        ("exact", [Model("exact", "A Name")]),
+        ("claude-sonnet-5", [Model("claude-sonnet-5", "General")]),
+        ("gpt-5", [Model("gpt-5", "gpt-5")]),
+        ("gpt-3", []),
+    ],
+)
+def test_one_model_is_there_when_it_is_routed(name: str, models: list[Model]) -> None:
+    assert MODELS.list_models(Request("models", model=name), {}) == models
 
 
 def test_check_refuses_a_route_to_a_missing_backend() -> None:
@@ -144,10 +158,15 @@ async def test_a_glob_may_list_what_its_backend_serves() -> None:
         "*": Entry("up", list=True, max_output_tokens=100),
         "claude-*": Entry("down", list=True),
     }
-    listed = Models(routes).list_models({"up": client("up"), "down": client("down")})
+    models, clients = Models(routes), {"up": client("up"), "down": client("down")}
+    listed = models.list_models(ALL, clients)
     assert isinstance(listed, Awaitable)
     with capture_logs() as logs:
         assert await listed == [Model("exact", "exact"), Model("qwen", "qwen", 0, 4096, 100)]
+        for name, model in (("qwen", Model("qwen", "qwen", 0, 4096, 100)), ("new", Model("new", "new", 0, None, 100))):
+            asked = models.list_models(Request("models", model=name), clients)
+            assert isinstance(asked, Awaitable)
+            assert await asked == [model]
     assert [line["backend"] for line in logs] == ["down"]
 
 
@@ -157,4 +176,4 @@ def test_a_models_limits_go_with_the_candidate() -> None:
     assert route is not None
     assert route.candidates == (Candidate("one", "up", 10, 20),)
     assert route.candidates[0].extra_body == {"a": 1}
-    assert Models({"m": entry}).list_models({}) == [Model("m", "m", 0, 20, 10)]
+    assert Models({"m": entry}).list_models(ALL, {}) == [Model("m", "m", 0, 20, 10)]

@@ -6,7 +6,8 @@ import attrs
 import pytest
 
 from core.deltas import Stop, Usage
-from core.request import ThinkingConfig
+from core.errors import RequestError
+from core.request import Message, TextBlock, ThinkingConfig
 from core.testing import UpstreamToolCall
 from plugins.openai import OpenAI
 from tests.plugins.backends import HI, Backend, Outcome
@@ -79,3 +80,13 @@ def test_recorded_streams_of_llama_cpp_python(file: str) -> None:
     found = BACKEND.recorded(f"llama_cpp_python/{file}", "5")
     assert found.text.startswith("<think>")
     assert (found.stop, found.kinds) == (Stop("end_turn"), ("Text",))
+
+
+def test_a_last_turn_of_the_model_s_is_refused() -> None:
+    turns = (*HI.messages, Message("assistant", (TextBlock("One,"),)))
+    with pytest.raises(RequestError, match="prefill"):
+        BACKEND.body(attrs.evolve(HI, messages=turns))
+    assert (
+        BACKEND.body(attrs.evolve(HI, messages=turns), dialect={"prefill": "as_is"})["messages"][-1]["content"]
+        == "One,"
+    )

@@ -59,3 +59,11 @@ def test_a_last_turn_of_the_model_s_is_continued() -> None:
     turns = (*HI.messages, Message("assistant", (TextBlock("One,"),)))
     body = BACKEND.body(attrs.evolve(HI, messages=turns))
     assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
+
+
+def test_a_schema_beside_tools_goes_into_the_prompt() -> None:
+    asked = attrs.evolve(HI, output_schema={"type": "object", "title": "T"})
+    assert BACKEND.body(asked)["response_format"]["type"] == "json_schema"
+    body = BACKEND.body(attrs.evolve(asked, tools=FULL.tools))
+    assert "response_format" not in body
+    assert '"title":"T"' in body["messages"][0]["content"]

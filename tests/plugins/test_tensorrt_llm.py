@@ -6,7 +6,8 @@ import attrs
 import pytest
 
 from core.deltas import Stop
-from core.request import ToolChoice
+from core.errors import RequestError
+from core.request import Message, TextBlock, ToolChoice
 from plugins.tensorrt_llm import DIALECT, TensorRTLLM
 from tests.plugins.backends import ENDED, FULL, HI, OFF, Backend
 
@@ -47,3 +48,9 @@ def test_the_match_is_in_stop_reason(value: Any, expected: Stop) -> None:
 @pytest.mark.parametrize("fields", [("reasoning_content",), ("reasoning",), ("reasoning_content", "reasoning")])
 def test_reasoning_is_taken_once(fields: tuple[str, ...]) -> None:
     assert BACKEND.answer(reasoning="t", reasoning_fields=fields).thinking == "t"
+
+
+def test_a_last_turn_of_the_model_s_is_refused() -> None:
+    turns = (*HI.messages, Message("assistant", (TextBlock("One,"),)))
+    with pytest.raises(RequestError, match="prefill"):
+        BACKEND.body(attrs.evolve(HI, messages=turns))

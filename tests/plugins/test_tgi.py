@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import attrs
 import pytest
 
-from core.chat import ChunkReader
-from core.deltas import Stop, Text, ToolUse
-from plugins.tgi import TGI, TGIContent
-from tests.plugins.backends import ENDED, HI, WIRE, Backend, loop
+from core.chat import Chunk, ChunkReader
+from core.deltas import Stop, ToolUse
+from plugins.tgi import TGI
+from tests.plugins.backends import ENDED, FULL, HI, ROUTE, WIRE, Backend, loop
 
 BACKEND = Backend(TGI())
 
@@ -37,20 +37,31 @@ def test_the_one_stop_is_the_match(stops: tuple[str, ...], expected: Stop) -> No
     assert BACKEND.recorded("tgi/stop_stream.sse", *stops).stop == expected
 
 
-def test_calls_get_ids_of_their_own() -> None:
-    ids = set()
-    for file in ("tools.json", "tools_stream.sse"):
-        content = TGIContent()
-        reader = ChunkReader()
-        chunks = [*reader.feed((WIRE / "tgi" / file).read_bytes()), *reader.flush()]
-        deltas = [*(delta for chunk in chunks for delta in content.feed(chunk)), *content.flush()]
-        calls = [delta for delta in deltas if isinstance(delta, ToolUse)]
-        assert "".join(call.arguments for call in calls).replace(" ", "") == '{"city":"Paris"}'
-        ids |= {call.id for call in calls if call.id}
-    assert len(ids) == 2
-    assert "0" not in ids
+@pytest.mark.parametrize("file", ["tools.json", "tools_stream.sse"])
+def test_a_call(file: str) -> None:
+    reader = ChunkReader()
+    calls = called([*reader.feed((WIRE / "tgi" / file).read_bytes()), *reader.flush()])
+    assert "".join(call.arguments for call in calls).replace(" ", "") == '{"city":"Paris"}'
+    assert [call.id for call in calls if call.id] == ["0"]
 
 
-@pytest.mark.parametrize("calls", [None, 7, [None, 7, {"id": None}], {"id": "0"}])
-def test_calls_of_any_shape(calls: Any) -> None:
-    assert list(TGIContent().feed({"choices": [{"delta": {"content": "a", "tool_calls": calls}}]}))[:1] == [Text("a")]
+def test_two_equal_calls_under_one_index_stay_two() -> None:
+    function = {"name": "f", "arguments": '{"x":1}'}
+    calls = [{"index": 0, "id": identity, "function": function} for identity in ("0", "1")]
+    found = called([{"choices": [{"delta": {"tool_calls": [call]}}]} for call in calls])
+    assert [call.id for call in found if call.id] == ["0", "1"]
+    assert "".join(call.arguments for call in found) == '{"x":1}' * 2
+
+
+def called(chunks: Sequence[Chunk]) -> list[ToolUse]:
+    content = BACKEND.manager.hook.translate_content(request=HI, route=ROUTE)
+    deltas = [*(delta for chunk in chunks for delta in content.feed(chunk)), *content.flush()]
+    return [delta for delta in deltas if isinstance(delta, ToolUse)]
+
+
+def test_a_schema_beside_tools_goes_into_the_prompt() -> None:
+    asked = attrs.evolve(HI, output_schema={"type": "object", "title": "T"})
+    assert BACKEND.body(asked)["response_format"]["type"] == "json_schema"
+    body = BACKEND.body(attrs.evolve(asked, tools=FULL.tools))
+    assert "response_format" not in body
+    assert '"title":"T"' in body["messages"][0]["content"]

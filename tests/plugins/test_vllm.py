@@ -9,7 +9,7 @@ from core.deltas import Stop, Usage
 from core.request import Message, TextBlock, ThinkingConfig
 from core.testing import UpstreamToolCall
 from plugins.vllm import VLLM
-from tests.plugins.backends import HI, Backend, Outcome
+from tests.plugins.backends import FULL, HI, Backend, Outcome
 
 BACKEND = Backend(VLLM())
 COUNT = "\n\n1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
@@ -97,3 +97,11 @@ def test_a_last_turn_of_the_model_s_is_continued() -> None:
     turns = (*HI.messages, Message("assistant", (TextBlock("One,"),)))
     body = BACKEND.body(attrs.evolve(HI, messages=turns))
     assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
+
+
+def test_a_schema_beside_tools_goes_into_the_prompt() -> None:
+    asked = attrs.evolve(HI, output_schema={"type": "object", "title": "T"})
+    assert BACKEND.body(asked)["response_format"]["type"] == "json_schema"
+    body = BACKEND.body(attrs.evolve(asked, tools=FULL.tools))
+    assert "response_format" not in body
+    assert '"title":"T"' in body["messages"][0]["content"]

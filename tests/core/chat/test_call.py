@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from base64 import b64encode
 from typing import Any, Literal
 
 import anyio
@@ -12,9 +13,10 @@ import pytest
 from core.chat import Call, Chunk, Dialect, the_choice, the_delta
 from core.errors import RequestError, UpstreamError
 from core.estimate import estimate_input_tokens
-from core.request import Message, TextBlock, ThinkingConfig, Tool, ToolUseBlock
+from core.request import DocumentBlock, Message, Request, TextBlock, ThinkingConfig, Tool, ToolUseBlock
 from core.testing import Exchange, Framing, MockUpstream, UpstreamAnswer, UpstreamReply, UpstreamToolCall
 from tests.core.chat.network import HI, ROUTE, answer, client_of, http, raw_upstream, text
+from tests.core.chat.pdfs import bomb, pdf_of
 
 pytestmark = pytest.mark.anyio
 
@@ -113,7 +115,69 @@ async def test_nothing_is_sent_before_it_is_entered_nor_for_what_cannot_be_said(
     assert upstream.exchanges == []
 
 
+# --- documents ---
+
+
+def with_pdf(data: bytes, **fields: Any) -> Request:
+    """A request that holds the PDF."""
+    document = DocumentBlock("application/pdf", data=b64encode(data).decode())
+    return attrs.evolve(HI, messages=(Message("user", (document, TextBlock("Sum up"))),), **fields)
+
+
+async def test_the_text_of_a_pdf_is_sent_and_read_once() -> None:
+    async with MockUpstream() as upstream, client_of(upstream.url) as client:
+        read = client.documents._read
+        for _ in range(2):
+            await collect(Call(with_pdf(pdf_of("Hello")), ROUTE, client), [])
+            client.documents._read = never
+        client.documents._read = read
+    assert [exchange.json["messages"][0]["content"] for exchange in upstream.exchanges] == ["Hello\n\nSum up"] * 2
+    assert upstream.connections == 1
+
+
+async def never(_: bytes) -> str:
+    raise AssertionError("read twice")
+
+
+async def test_a_pdf_that_cannot_be_read_is_refused_and_one_for_an_engine_with_files_is_not() -> None:
+    request = with_pdf(b"no")
+    async with MockUpstream() as upstream, client_of(upstream.url) as client:
+        with pytest.raises(
+            RequestError, match=r"^messages\.0\.content\.0\.source: this document cannot be read as a PDF"
+        ):
+            await Call(request, ROUTE, client).__aenter__()
+        await collect(Call(request, ROUTE, client, Dialect(files=True)), [])
+    assert [part["type"] for part in upstream.exchanges[0].json["messages"][0]["content"]] == ["file", "text"]
+
+
+async def test_a_slow_pdf_holds_up_nobody_and_ends_with_its_client() -> None:
+    async with (
+        MockUpstream() as upstream,
+        client_of(upstream.url) as client,
+        client_of(upstream.url) as other,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(Call(with_pdf(bomb(400_000, 8)), ROUTE, client).__aenter__)
+        started = time.monotonic()
+        for _ in range(20):
+            await answer(other)
+        assert time.monotonic() - started < 2
+        assert client.documents._flights
+        group.cancel_scope.cancel()
+    assert not client.documents._flights
+
+
 # --- counting ---
+
+
+@pytest.mark.parametrize(("data", "asked"), [(pdf_of("Hello"), ["Hello\n\nSum up"]), (b"no", [])])
+async def test_a_count_sends_the_text_of_a_pdf_and_never_fails(data: bytes, asked: list[str]) -> None:
+    request = with_pdf(data, task="count_tokens")
+    chunks: list[Chunk] = []
+    async with MockUpstream(UpstreamReply.json({"count": 42})) as upstream, client_of(upstream.url) as client:
+        await collect(Call(request, ROUTE, client, Dialect(count="tokenize")), chunks)
+    assert [exchange.json["messages"][0]["content"] for exchange in upstream.exchanges] == asked
+    assert chunks == [{"usage": {"prompt_tokens": 42 if asked else estimate_input_tokens(request)}}]
 
 
 async def test_a_count_asks_the_tokenizer_with_the_body_of_the_message() -> None:

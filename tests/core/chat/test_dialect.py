@@ -35,7 +35,8 @@ def test_the_fields_that_an_engine_takes(allowed: tuple[str, ...], field: str, t
     ("dialect", "taken"),
     [
         (Dialect(), True),
-        (Dialect(response_format=False), False),
+        (Dialect(response_format="json_object"), False),
+        (Dialect(response_format="none"), False),
         (Dialect(allowed_fields=("stop",)), False),
         (Dialect(allowed_fields=("response_format",)), True),
     ],

@@ -6,24 +6,19 @@ from typing import Any
 import pytest
 
 from core.chat.dialect import Dialect
-from core.chat.documents import data_part
+from core.chat.documents import NotBase64Error, data_part, decoded, is_pdf, note_of
 from core.errors import RequestError
 from core.request import DocumentBlock
-from tests.core.chat.pdfs import pdf_of
 
 
 def data(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-PDF = DocumentBlock("application/pdf", data=data(pdf_of("Hello")))
-
-
 @pytest.mark.parametrize(
     ("block", "text"),
     [
-        (PDF, "Hello"),
-        (DocumentBlock("application/pdf", data="\n".join((PDF.data[:60], PDF.data[60:]))), "Hello"),
+        (DocumentBlock("text/plain", data="YQ\n= ="), "a"),
         (DocumentBlock("text/plain", data=data("\ufeffgrün".encode())), "grün"),
         (DocumentBlock("Text/Markdown; charset=utf-8", data=data(b"# a\xff")), "# a\ufffd"),
         (DocumentBlock("application/json", data=data(b'{"a": 1}')), '{"a": 1}'),
@@ -46,16 +41,9 @@ def test_a_pdf_is_passed_on_where_files_are_taken(title: str, name: str) -> None
     ("block", "message"),
     [
         (
-            DocumentBlock("application/pdf", data=data(b"no")),
-            "p.source: this document cannot be read as a PDF, and this model takes no PDF files; send its text or its "
-            "pages as images",
+            DocumentBlock("application/pdf", data="AAAA"),
+            "p.source: this model takes no PDF files, and the text of this one was not read",
         ),
-        (
-            DocumentBlock("application/pdf", data=data(pdf_of(""))),
-            "p.source: this document holds no text, only pictures of it perhaps, and this model takes no PDF files; "
-            "send its text or its pages as images",
-        ),
-        (DocumentBlock("application/pdf", data="A"), "p.source.data: this is not base64"),
         (DocumentBlock("text/plain", data="ä"), "p.source.data: this is not base64"),
         (
             DocumentBlock("application/msword", data="AAAA"),
@@ -76,3 +64,27 @@ def test_what_cannot_be_read(block: DocumentBlock, message: str) -> None:
         data_part(block, "p", Dialect())
     assert caught.value.message == message
     assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (DocumentBlock("Application/PDF; v=1", data="AAAA"), True),
+        (DocumentBlock("application/pdf", url="https://host/a.pdf"), False),
+        (DocumentBlock("application/pdf", text="read"), False),
+        (DocumentBlock("text/plain", data="AAAA"), False),
+    ],
+)
+def test_which_are_pdfs(block: DocumentBlock, expected: bool) -> None:
+    assert is_pdf(block) is expected
+
+
+@pytest.mark.parametrize("text", ["A", "a\u00e4==", "a b-"])
+def test_what_is_no_base64(text: str) -> None:
+    with pytest.raises(NotBase64Error):
+        decoded(text)
+
+
+def test_a_note_has_the_fault_without_its_place() -> None:
+    error = RequestError("p.0.source.data: this is not base64: at all")
+    assert note_of(error, "p.0") == "[A document was here that cannot be read: this is not base64: at all]"

@@ -55,6 +55,37 @@ def test_the_gateway_s_key_is_not_the_client_s(status: int) -> None:
     assert error.message == "the upstream refused the gateway's credentials: Unauthorized"
 
 
+FLAGGED = {
+    "code": 403,
+    "message": 'm requires moderation on P. Your input was flagged for "x". No credits were charged.',
+    "metadata": {"reasons": ["x"], "flagged_input": "the prompt", "provider_name": "P"},
+}
+NO_IMAGES = {"code": 500, "message": "image input is not supported - hint: provide the mmproj", "type": "server_error"}
+BROKEN_CALL = {
+    "message": "Failed to call a function. See 'failed_generation'.",
+    "type": "invalid_request_error",
+    "code": "tool_use_failed",
+    "failed_generation": "<function=f>",
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "kind", "ours"),
+    [
+        (403, FLAGGED, "invalid_request", 400),
+        (500, NO_IMAGES, "invalid_request", 400),
+        (400, BROKEN_CALL, "api", 502),
+        (400, {**BROKEN_CALL, "code": "json_validate_failed"}, "api", 502),
+    ],
+)
+def test_whose_fault_it_is_whatever_the_status(status: int, error: dict[str, Any], kind: Kind, ours: int) -> None:
+    whole = failure(status, {}, json.dumps({"error": error}).encode())
+    streamed = failure_in({"error": error})
+    for found in (whole, streamed):
+        assert found is not None
+        assert (found.kind, found.status, found.should_retry, found.message) == (kind, ours, None, error["message"])
+
+
 def test_spent_money_is_not_worth_a_retry() -> None:
     quota = {
         "error": {"message": "You exceeded your quota", "type": "insufficient_quota", "code": "insufficient_quota"}
@@ -94,6 +125,13 @@ def test_a_prompt_that_is_too_long_is_said_in_the_words_on_which_clients_act(sta
     error = failure(status, {}, json.dumps(body).encode())
     assert (error.kind, error.status) == ("invalid_request", 400)
     assert error.message.startswith(f"prompt is too long: {said}")
+
+
+def test_the_limit_that_was_sent_stands_beside_a_cap() -> None:
+    said = {"error": {"message": "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"}}
+    error = failure(400, {}, json.dumps(said).encode(), asked=32000)
+    assert (error.kind, error.status) == ("invalid_request", 400)
+    assert error.message.startswith("max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens ")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
+import attrs
 import pytest
 
 from core.chat.client import UpstreamClient
@@ -9,9 +11,10 @@ from core.chat.dialect import Dialect
 from core.chat.lenient import LenientCall
 from core.config import BackendConfig
 from core.errors import UpstreamError
-from core.request import Candidate, Message, Request, Route, TextBlock, ThinkingConfig
+from core.request import Candidate, DocumentBlock, Message, Request, Route, TextBlock, ThinkingConfig
 from core.testing import MockUpstream, UpstreamAnswer, UpstreamReply
 from tests.core.chat.network import client_of
+from tests.core.chat.pdfs import pdf_of
 
 pytestmark = pytest.mark.anyio
 
@@ -98,3 +101,16 @@ async def test_the_body_is_whole_before_a_refusal() -> None:
     client = UpstreamClient(BackendConfig("up", (), url="http://host"))
     body = LenientCall(REQUEST, ROUTE, client, DIALECT, switches=SWITCHES).body()
     assert (body["reasoning_effort"], body["reasoning_format"]) == ("high", "parsed")
+
+
+async def test_the_text_of_a_pdf_is_in_both_requests() -> None:
+    document = DocumentBlock("application/pdf", data=b64encode(pdf_of("Hello")).decode())
+    request = attrs.evolve(REQUEST, messages=(Message("user", (document,)),))
+    async with (
+        MockUpstream(refusal("no thinking here"), OK) as upstream,
+        client_of(upstream.url) as client,
+        LenientCall(request, ROUTE, client, DIALECT, switches=SWITCHES) as chunks,
+    ):
+        assert [chunk async for batch in chunks for chunk in batch]
+    assert [exchange.json["messages"][0]["content"] for exchange in upstream.exchanges] == ["Hello", "Hello"]
+    assert upstream.connections == 1

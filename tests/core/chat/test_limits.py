@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from core.chat.dialect import Dialect
-from core.chat.limits import only_allowed, stop_list, token_limit
+from core.chat.limits import limit_in, only_allowed, stop_list, token_limit
 from core.errors import RequestError
 from core.request import Candidate, Message, Request, TextBlock
 
@@ -52,6 +52,25 @@ def test_more_stops_than_the_server_takes_are_refused() -> None:
     with pytest.raises(RequestError) as caught:
         stop_list(Request("message", stop_sequences=tuple("12345")), Dialect())
     assert caught.value.message == "stop_sequences: this model's server takes at most 4, the request has 5"
+
+
+def test_a_stop_that_is_asked_for_twice_is_sent_once() -> None:
+    assert stop_list(Request("message", stop_sequences=tuple("ABABCD")), Dialect()) == ["A", "B", "C", "D"]
+
+
+@pytest.mark.parametrize(
+    ("body", "limit"),
+    [
+        (b'{"max_tokens": 9}', 9),
+        (b'{"max_completion_tokens": 8}', 8),
+        (b'{"max_tokens": "9"}', 0),
+        (b"{}", 0),
+        (b"[]", 0),
+        (b"no JSON", 0),
+    ],
+)
+def test_the_limit_that_was_sent(body: bytes, limit: int) -> None:
+    assert limit_in(body) == limit
 
 
 def test_any_field_goes_where_none_does_harm() -> None:

@@ -253,7 +253,7 @@ def test_calls_and_results_go_under_the_same_id() -> None:
 
 def test_a_schema_is_put_into_the_prompt_where_there_is_no_field_for_it() -> None:
     request = Request("message", messages=(user("hi"),), system=(TextBlock("s"),), output_schema={"type": "object"})
-    prompt, hi = chat_messages(request, Dialect(response_format=False))
+    prompt, hi = chat_messages(request, Dialect(response_format="none"))
     assert prompt["content"].startswith("s\n\nAnswer with one JSON value")
     assert prompt["content"].endswith('no code fence.\n{"type":"object"}')
     assert hi == HI
@@ -333,3 +333,15 @@ def test_a_fault_is_told_with_the_place_in_the_client_s_request(turns: tuple[Mes
         with pytest.raises(RequestError) as caught:
             sent(*turns, dialect=attrs.evolve(Dialect(), late_system=late))
         assert caught.value.message.startswith(place)
+
+
+def test_only_the_user_s_last_turn_is_refused_for_what_cannot_be_sent() -> None:
+    textual = Dialect(images="none")
+    note = "[An image was here that cannot be shown: this model takes no images]"
+    link = DocumentBlock(url="https://host/a.pdf")
+    first, _, second = sent(user(DATA, "a"), model("b"), user(link), user("c"), dialect=textual)
+    assert first == {"role": "user", "content": f"{note}\n\na"}
+    assert second["content"].startswith("[A document was here that cannot be read: a document by URL is not fetched")
+    for turns in ((user("a"), user(DATA)), (user(DATA), model("b")), (user("a"), user(link), system("s"))):
+        with pytest.raises(RequestError, match=r"^messages\.[01]\.content\.0\.source: "):
+            sent(*turns, dialect=textual)

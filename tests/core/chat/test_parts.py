@@ -71,7 +71,7 @@ def test_parts(block: Block, expected: list[dict[str, Any]]) -> None:
     ("block", "place"),
     [
         (ImageBlock(file_id="file_1"), "messages.0.content.0.source: "),
-        (DocumentBlock("application/pdf", data="AAAA"), "messages.0.content.0.source: this document"),
+        (DocumentBlock("application/pdf", data="AAAA"), "messages.0.content.0.source: this model takes no"),
         (DocumentBlock(url="https://host/a.pdf"), "messages.0.content.0.source: "),
         (DocumentBlock(file_id="file_1"), "messages.0.content.0.source: "),
         (DocumentBlock(content=(ImageBlock(file_id="f"),)), "messages.0.content.0.source.content.0.source: "),
@@ -85,9 +85,9 @@ def test_what_cannot_be_sent_is_refused_with_its_place(block: Block, place: str)
     assert caught.value.status == 400
 
 
-def test_in_a_result_a_note_stands_for_what_cannot_be_shown() -> None:
+def test_a_note_stands_for_what_cannot_be_shown() -> None:
     document = DocumentBlock(content=(ImageBlock(url="u:"), TextBlock("a")))
-    (note, rest) = parts_of(document, "p", Dialect(images="none"), in_result=True)
+    (note, rest) = parts_of(document, "p", Dialect(images="none"), noted=True)
     assert note["text"].startswith("[An image was here")
     assert rest["text"] == "a"
     with pytest.raises(RequestError, match=r"^p\.source\.content\.0\.source: this model takes no images"):
@@ -115,8 +115,8 @@ def test_json_text() -> None:
         json_text(DEEP, "x.input")
 
 
-def test_in_a_result_a_note_stands_for_a_document_that_cannot_be_read() -> None:
+def test_a_note_stands_for_a_document_that_cannot_be_read() -> None:
     for document in (DocumentBlock(url="https://x/a.pdf"), DocumentBlock(media_type="application/pdf", data="AAAA")):
-        (note,) = parts_of(document, "messages.2.content.0", PLAIN, in_result=True)
+        (note,) = parts_of(document, "messages.2.content.0", PLAIN, noted=True)
         assert note["text"].startswith("[A document was here that cannot be read: ")
         assert "messages" not in note["text"]

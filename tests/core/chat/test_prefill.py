@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from core.chat.dialect import Dialect
-from core.chat.prefill import continued
+from core.chat.prefill import Prefill, continued, prefill_of
 from core.errors import RequestError
-from core.request import Request
+from core.request import Message, Request, TextBlock, ThinkingBlock, ToolUseBlock
 
 USER = {"role": "user", "content": "hi"}
 BEGUN = {"role": "assistant", "content": "The answer is"}
@@ -45,3 +45,27 @@ def test_anything_else_is_no_prefill(messages: list[dict[str, Any]], prefill: An
     sent = [dict(message) for message in messages]
     assert continued(sent, ASK, Dialect(prefill=prefill)) == {}
     assert sent == messages
+
+
+HELLO = Message("user", (TextBlock("hi"),))
+OPEN = Message("assistant", (TextBlock("One,"),))
+THINKS = Message("assistant", (ThinkingBlock("hm"), TextBlock("One,"), TextBlock(" two,")))
+CALLING = Message("assistant", (TextBlock("One,"), ToolUseBlock("c0", "f")))
+LATE = Message("system", (TextBlock("brief"),))
+CLEARED = Message("system", ())
+
+
+@pytest.mark.parametrize(
+    ("turns", "prefill"),
+    [
+        ((), Prefill()),
+        ((OPEN, HELLO), Prefill()),
+        ((HELLO, OPEN), Prefill("One,")),
+        ((HELLO, THINKS), Prefill("One, two,", "hm")),
+        ((HELLO, OPEN, CLEARED, OPEN), Prefill("One,One,")),
+        ((HELLO, OPEN, LATE), Prefill()),
+        ((HELLO, CALLING), Prefill()),
+    ],
+)
+def test_what_the_answer_shall_continue(turns: tuple[Message, ...], prefill: Prefill) -> None:
+    assert prefill_of(Request("message", messages=turns)) == prefill

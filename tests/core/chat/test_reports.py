@@ -103,6 +103,38 @@ def test_what_stands_beside_the_words_is_kept() -> None:
     assert report_of("m").fields == {}
 
 
+PASSED_ON = {"message": "Provider returned error", "code": 400}
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("too long", Report("too long", "400", 400)),
+        (
+            '{"error": {"message": "m", "code": "context_length_exceeded"}}',
+            Report("m", "400 context_length_exceeded", 400),
+        ),
+        ('{"error": {"message": "m", "code": 429}}', Report("m", "400 429", 400)),
+        ('[{"error": {"message": "m"}}]', Report("m", "400", 400)),
+        ("", Report("Provider returned error", "400", 400)),
+        (None, Report("Provider returned error", "400", 400)),
+        ({"error": "m"}, Report("Provider returned error", "400", 400)),
+    ],
+)
+def test_the_words_of_a_provider_behind(raw: Any, expected: Report) -> None:
+    assert report_of({"error": {**PASSED_ON, "metadata": {"raw": raw, "provider_name": "P"}}}) == expected
+
+
+def test_a_sentence_of_its_own_is_kept_and_depth_breaks_nothing() -> None:
+    value: Any = {"error": {"message": "my words", "metadata": {"raw": "theirs"}}}
+    assert report_of(value).message == "my words"
+    assert report_of({"error": {**PASSED_ON, "metadata": "x"}}).message == "Provider returned error"
+    raw = "m"
+    for _ in range(6):
+        raw = json.dumps({"error": {"message": "Provider returned error", "metadata": {"raw": raw}}})
+    assert read_body(raw.encode()).message == "m"
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

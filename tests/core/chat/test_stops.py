@@ -171,6 +171,10 @@ def test_the_only_stop_is_the_one_that_matched(stops: tuple[str, ...], finish: s
     assert ending(StopKind(stops), chunk(None), chunk(finish)) == [expected]
 
 
+def test_one_stop_asked_for_twice_is_still_the_only_one() -> None:
+    assert ending(StopKind(("5", "5")), chunk("stop_sequence")) == [Stop("stop_sequence", "5")]
+
+
 def test_the_kind_may_have_another_name() -> None:
     assert ending(StopKind(("5",), "matched"), chunk("matched")) == [Stop("stop_sequence", "5")]
     assert ending(StopKind(("5",), "matched"), chunk("stop_sequence")) == [Stop("end_turn")]

@@ -190,7 +190,7 @@ SHAPES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]]]] = {
     ),
     "an empty fragment at the end": (
         [piece(WHOLE, "f", index=0), {"index": 0}, piece("", index=0), piece(" ", index=0), piece("", index=1), {}],
-        [("f", WHOLE + " ")],
+        [("f", WHOLE)],
     ),
     "fragments with nothing in them": ([{}, {"index": 0}, {"function": None}, piece("", "", index=1, identity="")], []),
     "an id and nothing else": ([piece(None, index=0, identity="c0")], []),
@@ -201,6 +201,31 @@ SHAPES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]]]] = {
     ),
     "numbers as name and id": ([piece(WHOLE, 7, index=0, identity=7)], [("7", WHOLE)]),
     "text that is no JSON": ([piece("a=1", "f", index=0)], [("f", '{"unparsed_arguments":"a=1"}')]),
+    "several objects in one fragment": (
+        [piece(WHOLE + '\n{"b":2}{}', "f", index=0, identity="c0"), piece("{}", "g", index=1, identity="c1")],
+        [("f", WHOLE), ("f", '{"b":2}'), ("f", "{}"), ("g", "{}")],
+    ),
+    "the next object begins in the last fragment of the one before": (
+        [piece('{"a":', "f", index=0), piece('1}{"b"', index=0), piece(":2", index=0), piece("}", index=0)],
+        [("f", WHOLE), ("f", '{"b":2}')],
+    ),
+    "the same, by id alone": (
+        [piece('{"a":', "f", identity="c"), piece('1}{"b"', identity="c"), piece(":2}", identity="c")],
+        [("f", WHOLE), ("f", '{"b":2}')],
+    ),
+    "the same object twice in one fragment": ([piece(WHOLE + WHOLE, "f", index=0)], [("f", WHOLE)]),
+    "raw line breaks in a string": (
+        [piece('{"a":"x', "f", index=0), piece('\n\ty"\n}', index=0)],
+        [("f", '{"a":"x\\n\\ty"\n}')],
+    ),
+    "no object behind its brace": (
+        [piece("{", "f", index=0), piece("'a': 1}", index=0), piece("{}", "g", index=1)],
+        [("f", """{"unparsed_arguments":"{'a': 1}"}"""), ("g", "{}")],
+    ),
+    "a closing brace too many in a broken object": (
+        [piece('{"a":"say "}"', "f", index=0), piece("}", index=0), piece("{}", "g", index=1)],
+        [("f", '{"a":"say "}"}'), ("g", "{}")],
+    ),
     "broken JSON is kept broken": ([piece('{"a":', "f", index=0), piece("}}", index=0)], [("f", '{"a":}}')]),
 }
 
@@ -238,6 +263,15 @@ def test_a_nameless_call_does_not_keep_back_the_others_for_ever() -> None:
 def test_text_between_calls_keeps_its_place() -> None:
     found = translate(piece(WHOLE, "f", index=0), Text("a"), piece(WHOLE, "g", index=1), Thinking("b"))
     assert [type(delta).__name__ for delta in found] == ["ToolUse", "ToolUse", "Text", "ToolUse", "ToolUse", "Thinking"]
+
+
+@pytest.mark.parametrize("pieces", [[WHOLE + "} ok\n"], [WHOLE, "} ok\n"], ['{"a"', ":1}}", " ", "ok"]])
+def test_text_behind_the_arguments_follows_the_call(pieces: list[str]) -> None:
+    first = [piece(part, None if number else "f", index=0) for number, part in enumerate(pieces)]
+    found = translate(*first, Text("t"), piece("{}", "g", index=1))
+    assert fold(found) == [("f", WHOLE), ("g", "{}")]
+    assert [delta for delta in found if isinstance(delta, Text)] == [Text("} ok"), Text("t")]
+    assert [type(delta).__name__ for delta in found[-4:]] == ["Text", "Text", "ToolUse", "ToolUse"]
 
 
 # --- what the engine wants back ---
@@ -332,11 +366,11 @@ def hostile_fragments(draw: st.DrawFn) -> tuple[list[Any], list[str]]:
 def test_nothing_breaks_it_and_nothing_is_lost(case: tuple[list[Any], list[str]]) -> None:
     fragments, marks = case
     deltas = translate(*fragments)
-    arguments = "".join(text for _, text in fold(deltas))
+    texts = [delta for delta in deltas if isinstance(delta, Text)]
+    given = [item for item in fragments if isinstance(item, Text)]
+    arguments = "".join(text for _, text in fold(deltas)) + "".join(delta.text for delta in texts)
     assert [arguments.count(mark) for mark in marks] == [1] * len(marks)
-    assert [delta for delta in deltas if isinstance(delta, Text)] == [
-        item for item in fragments if isinstance(item, Text)
-    ]
+    assert [delta for delta in texts if delta in given] == given
     assert json.dumps([str(delta) for delta in deltas], ensure_ascii=False).encode()
 
 
@@ -386,8 +420,8 @@ def test_everything_of_the_first_call_goes_out_with_its_fragment(value: dict[str
     text = json.dumps(value)
     assume(text != "{}")
     calls = ToolCalls()
-    calls.feed(piece("", "f", index=0))
-    for at in range(0, len(text), size):
+    calls.feed(piece('{"', "f", index=0))
+    for at in range(2, len(text), size):
         assert calls.feed(piece(text[at : at + size], index=0)) == [ToolUse(0, text[at : at + size])]
 
 

@@ -22,6 +22,7 @@ from core.request import (
 )
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"b": {}, "a": {}}}
+STRICT: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 F, G, H = Tool("f", SCHEMA), Tool("g", {}, defer_loading=True), Tool("h", {}, defer_loading=True)
 LONG = "a_long_name_" * 8
 
@@ -42,7 +43,9 @@ def names(found: dict[str, Any]) -> list[str]:
     [
         (F, {"name": "f", "parameters": SCHEMA}),
         (Tool("f", SCHEMA, "does"), {"name": "f", "description": "does", "parameters": SCHEMA}),
-        (Tool("f", {}, strict=True), {"name": "f", "parameters": {}, "strict": True}),
+        (Tool("f", STRICT, strict=True), {"name": "f", "parameters": STRICT, "strict": True}),
+        (Tool("f", STRICT, strict=False), {"name": "f", "parameters": STRICT}),
+        (Tool("f", SCHEMA, strict=True), {"name": "f", "parameters": SCHEMA}),
         (Tool("f", {}, strict=False), {"name": "f", "parameters": {}}),
         (Tool(LONG, {}), {"name": alias(LONG, 64), "parameters": {}}),
     ],
@@ -78,6 +81,7 @@ def history(*blocks: Block) -> tuple[Message, ...]:
         (history(ToolResultBlock("c0", (TextBlock("g"), ToolReferenceBlock("g")))), ["f", "g"]),
         (history(ToolResultBlock("c0", (ToolReferenceBlock("h"), ToolReferenceBlock("g")))), ["f", "h", "g"]),
         (history(ToolUseBlock("c0", "g"), ToolUseBlock("c1", "g")), ["f", "g"]),
+        (history(TextBlock("found"), ToolReferenceBlock("g")), ["f", "g"]),
         (history(ToolResultBlock("c0", (ToolReferenceBlock("nobody"),))), ["f"]),
     ],
 )

@@ -24,6 +24,12 @@ from core.deltas import Usage
         ),
         ({"prompt_tokens": 11, "prompt_tokens_details": {"created_cache_tokens": 3}}, Usage(11, 0, 0, 3)),
         ({"completion_tokens": 7, "completion_tokens_details": {"reasoning_tokens": 5}}, Usage(0, 7)),
+        ({"prompt_tokens": 20, "total_tokens": 30}, Usage(20, 10)),
+        ({"prompt_tokens": 20, "completion_tokens": 0, "total_tokens": 30}, Usage(20, 10)),
+        ({"completion_tokens": 7, "total_tokens": 30}, Usage(23, 7)),
+        ({"prompt_tokens": 20, "total_tokens": 20}, Usage(20)),
+        ({"prompt_tokens": 20, "total_tokens": 7}, Usage(20)),
+        ({"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 99}, Usage(20, 5)),
         ({"prompt_tokens": 3.0, "completion_tokens": True}, Usage(3)),
         ({"prompt_tokens": -1, "completion_tokens": 7}, Usage(0, 7)),
         ({"prompt_tokens": 11, "completion_tokens": 10**30}, Usage(11)),
@@ -45,7 +51,7 @@ def test_reasoning_that_stands_beside_the_completion_is_added(reasoning: int | N
     assert usage_of({"usage": usage}) == Usage(11, 11 if apart and reasoning else 7)
 
 
-NO_USAGE: list[Any] = [None, {}, [], 7, "none", {"prompt_tokens": 0, "completion_tokens": 0}]
+NO_USAGE: list[Any] = [None, {}, [], 7, "none", {"total_tokens": 9}, {"prompt_tokens": 0, "completion_tokens": 0}]
 NO_USAGE += [{"prompt_tokens": count, "completion_tokens": None} for count in ("9", -1, float("nan"), True)]
 
 

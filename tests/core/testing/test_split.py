@@ -74,6 +74,14 @@ def test_a_lost_tool_id_is_found() -> None:
         assert_split_invariant([RenamesCalls], CALLS, cuts=CUTS)
 
 
+def test_an_id_of_an_earlier_turn_need_not_arrive() -> None:
+    call = {"type": "tool_use", "id": "call_a", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "call_a", "content": "ok"}
+    turns = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    for reply in assert_split_invariant([Plain], CALLS, request={"messages": turns}, cuts=CUTS).values():
+        assert "call_a" not in {block.get("id") for block in reply.message["content"]}
+
+
 def test_a_breach_of_the_protocol_is_found() -> None:
     with pytest.raises(AssertionError, match="a text block without text"):
         assert_split_invariant([EmptyText], ANSWER, cuts=CUTS)

@@ -57,6 +57,24 @@ def test_one_call_is_the_first() -> None:
     assert arranged(*first, *more) == [*first, *more]
 
 
+def test_ids_of_earlier_calls_are_made_unique_in_calls_and_states() -> None:
+    arranger = Arranger(taken={"call_0"})
+    deltas: list[Delta] = [
+        Thinking("a"),
+        State(calls={"call_0": {"v": 1}}),
+        ToolUse(0, "", "call_0", "f"),
+        ToolUse(0, "{}"),
+        State(calls={"call_0": {"w": 2}}),
+    ]
+    assert [*arranger.feed(deltas), *arranger.end()] == [
+        Thinking("a"),
+        State(calls={"call_1": {"v": 1}}),
+        ToolUse(0, "", "call_1", "f"),
+        ToolUse(0, "{}"),
+        State(calls={"call_1": {"w": 2}}),
+    ]
+
+
 def test_what_opens_a_block() -> None:
     assert opens_block(Text("x"), None)
     assert opens_block(Text("x"), Thinking)

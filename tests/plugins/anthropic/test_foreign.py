@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from core import Block, ImageBlock, Message, OtherBlock, RequestError, TextBlock, ToolResultBlock, ToolUseBlock
+from core import (
+    Block,
+    ImageBlock,
+    Message,
+    OtherBlock,
+    RequestError,
+    TextBlock,
+    ToolReferenceBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from plugins.anthropic.foreign import foreign_call, readable
 
 
@@ -91,6 +101,24 @@ def test_a_plain_result_of_such_a_call_is_text_too() -> None:
     )
     assert messages[0].content == ()
     assert messages[1].content == (TextBlock('[Result of web_search {"query":"q"}]'), TextBlock("found"), image)
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ({"tool_references": [{"type": "tool_reference", "tool_name": "a"}, {"tool_name": "b"}]}, ["a", "b"]),
+        ({"tool_references": [{"tool_name": ""}, {"tool_name": 7}, {}, None, "c"]}, []),
+        ({"tool_references": {"tool_name": "a"}}, []),
+        ({"error_code": "unavailable"}, []),
+        ([{"tool_name": "a"}], []),
+        (None, []),
+    ],
+)
+def test_a_search_for_tools_makes_them_available(content: Any, names: list[str]) -> None:
+    (message,) = readable([Message("assistant", (other("tool_search_tool_result", content=content),))])
+    text, *references = message.content
+    assert isinstance(text, TextBlock)
+    assert references == [ToolReferenceBlock(name) for name in names]
 
 
 def test_plain_calls_and_results_stay() -> None:

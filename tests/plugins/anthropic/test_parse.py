@@ -61,7 +61,7 @@ def test_wrong_addresses(path: str, kind: str) -> None:
         (b"null", "The request body should be a JSON object"),
         (b'{"a": NaN}', "The request body is not valid JSON: "),
         (b'"\xff"', "The request body is not valid JSON: "),
-        (b'{"model": "\\ud83d"}', "The request body is not valid JSON: no low surrogate in string: line 1"),
+        (b'{"model": "\\ud83d", "a": NaN}', "The request body is not valid JSON: no low surrogate in string: line 1"),
         (b'{"a":' * 2000 + b"1" + b"}" * 2000, "The request body is not valid JSON: "),
         (b"{}", "model: Field required"),
         (b'{"model": "m", "max_tokens": 1}', "messages: Field required"),
@@ -72,6 +72,11 @@ def test_wrong_addresses(path: str, kind: str) -> None:
 )
 def test_bad_bodies(data: bytes, message: str) -> None:
     assert fault(data).startswith(message)
+
+
+def test_half_a_character_is_replaced() -> None:
+    data = orjson.dumps({**BODY, "messages": [{"role": "user", "content": "cut HALF"}]}).replace(b"HALF", rb"\ud83d")
+    assert PARSER.parse_body(data, "message").messages == (Message("user", (TextBlock("cut \ufffd"),)),)
 
 
 def test_deep_tool_input_is_refused_with_its_place() -> None:
@@ -111,6 +116,14 @@ def test_the_billing_note_is_dropped_from_the_system_only() -> None:
     assert request.messages[1].content == (TextBlock("be brief"),)
 
 
+def test_only_the_note_s_own_line_is_dropped() -> None:
+    text = f"{BILLING} cc_version=1; cch=ab;\nbe brief\n{BILLING} said twice"
+    request = parse(system=text, messages=[*BODY["messages"], {"role": "system", "content": text}])
+    assert request.system == request.messages[1].content == (TextBlock(f"be brief\n{BILLING} said twice"),)
+    assert parse(system=f"{BILLING} v=1;\n").system == ()
+    assert parse(system=f"\n{BILLING} v=1;").system == (TextBlock(f"\n{BILLING} v=1;"),)
+
+
 def test_a_whole_tool_turn() -> None:
     call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
     answer = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "1"}], "is_error": None}
@@ -146,6 +159,16 @@ def test_dropped_server_tools_are_told_once() -> None:
         requests = [parser.parse_body(orjson.dumps({**BODY, "tools": SERVER_TOOLS}), "message") for _ in range(2)]
     assert [request.tools for request in requests] == [(Tool("f", {}),)] * 2
     assert log == [{"event": "server_tool_dropped", "type": "web_search_20260318", "log_level": "info"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "deferred"), [("tool_search_tool_regex_20251119", False), ("web_search_20260318", True)]
+)
+def test_without_the_search_for_them_deferred_tools_are_offered_at_once(kind: str, deferred: bool) -> None:
+    tools = [{"type": kind, "name": "s"}, {"name": "f", "input_schema": {}, "defer_loading": True}]
+    body = orjson.dumps({**BODY, "tools": tools})
+    assert Parser(drop_server_tools=True).parse_body(body, "message").tools == (Tool("f", {}, defer_loading=deferred),)
+    assert parse(tools=tools).tools[1] == Tool("f", {}, defer_loading=True)
 
 
 def test_server_tools_stay_for_the_backend_to_refuse() -> None:

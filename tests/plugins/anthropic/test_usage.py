@@ -27,7 +27,17 @@ def test_usage_with_cache_counts_adds_up_to_the_prompt() -> None:
         "cache_creation_input_tokens": 10,
         "cache_read_input_tokens": 60,
     }
-    assert usage_value(Usage(5, 1, 9), cache_usage=True)["input_tokens"] == 0
+
+
+@pytest.mark.parametrize(
+    ("read", "created", "expected"),
+    [(60, 0, (0, 50, 0)), (40, 30, (0, 40, 10)), (60, 30, (0, 50, 0)), (0, 60, (0, 0, 50)), (50, 0, (0, 50, 0))],
+)
+def test_cached_tokens_are_never_more_than_the_prompt(read: int, created: int, expected: tuple[int, ...]) -> None:
+    usage = usage_value(Usage(50, 1, read, created), cache_usage=True)
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    assert tuple(usage[name] for name in names) == expected
+    assert sum(expected) == 50
 
 
 @pytest.mark.parametrize("zeros", [[], [Usage()]])
@@ -43,10 +53,17 @@ def test_the_engines_own_counts_stand() -> None:
     assert counted.final() == {"input_tokens": 7, "output_tokens": 3}
 
 
-def test_one_count_is_enough_to_believe_the_other() -> None:
-    assert count(Usage(0, 3), Text("x" * 400)).final() == {"input_tokens": 0, "output_tokens": 3}
-    assert count(Usage(0, 3)).begun() == {"input_tokens": PROMPT, "output_tokens": 0}
-    assert count(Usage(7, 0), Text("x" * 400)).final() == {"input_tokens": 7, "output_tokens": 0}
+def test_what_the_engine_does_not_tell_is_counted() -> None:
+    prompt_untold = count(Usage(0, 3), Text("x" * 400))
+    assert prompt_untold.begun() == {"input_tokens": PROMPT, "output_tokens": 0}
+    assert prompt_untold.final() == {"input_tokens": PROMPT, "output_tokens": 3}
+    assert count(Usage(7, 0), Text("x" * 400)).final() == {"input_tokens": 7, "output_tokens": 100}
+    assert count(Usage(0, 3, 80), cache_usage=True).final() == {
+        "input_tokens": PROMPT - 80,
+        "output_tokens": 3,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 80,
+    }
 
 
 def test_nothing_written_is_no_output() -> None:

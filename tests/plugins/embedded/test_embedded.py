@@ -60,7 +60,7 @@ async def test_a_call_goes_to_the_engine_when_it_is_ready(linked: dict[str, Any]
     async with MockUpstream(UpstreamAnswer(text="Hello")) as upstream:
         linked["address"] = upstream.url
         call = attrs.evolve(plugin.call_upstream(REQUEST, ROUTE, client), stream=stream)
-        content, stop = plugin.translate_content(), plugin.translate_stop(REQUEST)
+        content, stop = plugin.translate_content(REQUEST), plugin.translate_stop(REQUEST)
         deltas: list[Any] = []
         async with call as lists:
             async for chunks in lists:
@@ -109,3 +109,11 @@ def test_a_model_file_that_is_named_and_not_there_stops_the_start(tmp_path: Path
     Embedded(model=str(tmp_path / "yes.gguf")).check()
     with pytest.raises(ConfigError, match=r"^key 'model': no file .*nope\.gguf$"):
         Embedded(model=str(tmp_path / "nope.gguf")).check()
+
+
+@pytest.mark.parametrize(("kind", "text"), [("chat.completion", " two"), ("chat.completion.chunk", "One, two")])
+def test_whole_answers_repeat_a_prefill_and_streams_do_not(kind: str, text: str) -> None:
+    turns = (*REQUEST.messages, Message("assistant", (TextBlock("One,"),)))
+    content = Embedded().translate_content(attrs.evolve(REQUEST, messages=turns))
+    chunk = {"object": kind, "choices": [{"index": 0, "delta": {"content": "One, two"}}]}
+    assert list(content.feed(chunk)) == [Text(text)]

@@ -1,0 +1,64 @@
+"""`Rule`: one thing that must be true of a backend, and what a rule says when it is not."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+if TYPE_CHECKING:
+    from core.testing.kit.bench import Bench
+    from core.testing.kit.facts import EngineFacts
+
+_RAISED: Final = re.compile(r"^(?:\s+\| )?([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Group)\b.*)$", re.MULTILINE)
+
+
+@attrs.frozen
+class Rule:
+    """One rule: its name, what it says (one sentence), its check, and for which engines it is.
+
+    The check raises AssertionError with a sentence for what is not so; whatever else it raises is a failure, too.
+    """
+
+    name: str
+    says: str
+    check: Callable[[Bench], None] = attrs.field(repr=False)
+    applies: Callable[[EngineFacts], bool] = attrs.field(repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def rule(applies: Callable[[EngineFacts], bool] = lambda _: True) -> Callable[[Callable[[Bench], None]], Rule]:
+    """Make a rule of a function: its name is the rule's, its docstring what the rule says."""
+
+    def make(check: Callable[[Bench], None]) -> Rule:
+        return Rule(check.__name__.replace("_", "-"), " ".join((check.__doc__ or "").split()), check, applies)
+
+    return make
+
+
+def sentence_of(error: BaseException) -> str:
+    """What a failed check has to say, in one line."""
+    error = next(leaves(error))
+    text = str(error).strip()
+    if isinstance(error, AssertionError) and text.startswith("the gateway failed"):
+        raised = _RAISED.findall(text)
+        return f"the plugin raised {raised[-1].strip()}" if raised else text.splitlines()[0]
+    if isinstance(error, AssertionError) and text:
+        return text.splitlines()[0]
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    where = f" (in {last[0].name}, line {last[0].lineno} of {last[0].filename.rpartition('/')[2]})" if last else ""
+    return f"{type(error).__name__} was raised: {text.splitlines()[0] if text else 'without a word'}{where}"
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions of a group, or the one that is none."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from leaves(inner)
+    else:
+        yield error

@@ -1,0 +1,55 @@
+"""The rules of what must stay inside: the backend's key, its address, the traces of programs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import httpx
+
+from core.testing.answers import dump
+from core.testing.fold_checks import need
+from core.testing.kit.bench import Bench
+from core.testing.kit.engine import piece
+from core.testing.kit.expect import check_error
+from core.testing.kit.rule import Rule, rule
+
+KEY: Final = "parrot-Key-4711-hidden"
+URL: Final = "http://engine.internal:9000/v1"
+TRACE: Final = 'Traceback (most recent call last):\n  File "/srv/engine/main.py", line 7, in run\nValueError: x'
+TOLD: Final = f"no entry with {KEY} at {URL}/chat/completions (engine.internal:9000)\n{TRACE}"
+HIDDEN: Final = (KEY, "engine.internal", "Traceback", "/srv/engine")
+
+
+def _check(bench: Bench, wire: bytes, status: int = 200, fails: type[Exception] | None = None) -> None:
+    assembly = bench.assembly({"key": KEY, "url": URL})
+    raised = (lambda: fails(TOLD)) if fails else None
+    for place, reply in bench.serve(wire, status=status, fails=raised, assembly=assembly):
+        check_error(place, reply)
+        out = reply.body.decode() + str(reply.headers)
+        for secret in HIDDEN:
+            need(secret not in out, f"{place}: the client's error has {secret!r} in it")
+
+
+@rule()
+def refusals_keep_secrets(bench: Bench) -> None:
+    """No key, no address and no trace of the engine's is in the client's error when the engine refuses."""
+    for status in (400, 401, 429, 500, 503):
+        _check(bench, dump({"error": {"message": TOLD}}).encode(), status)
+
+
+@rule()
+def broken_answers_keep_secrets(bench: Bench) -> None:
+    """No key, no address and no trace is in the error of a body or a stream with status 200."""
+    _check(bench, dump({"error": {"message": TOLD}}).encode())
+    for said in ([], [piece({"content": "One"})]):
+        _check(bench, bench.engine.stream([*said, {"error": {"message": TOLD}}]))
+
+
+@rule()
+def broken_connections_keep_secrets(bench: Bench) -> None:
+    """No key, no address and no trace is in the error of a connection that breaks."""
+    for said in ([], [piece({"content": "One"})]):
+        _check(bench, bench.engine.stream(said, done=False), fails=httpx.ReadError)
+
+
+RULES: Final[tuple[Rule, ...]] = (refusals_keep_secrets, broken_answers_keep_secrets, broken_connections_keep_secrets)

@@ -1,0 +1,144 @@
+"""The rules of the stop: why an answer ended, and which of the client's stop sequences it was."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from core.testing.answers import UpstreamToolCall
+from core.testing.kit.bench import Bench, Played
+from core.testing.kit.engine import piece
+from core.testing.kit.expect import check_all, check_stop, content_of, joined, same
+from core.testing.kit.facts import EngineFacts
+from core.testing.kit.rule import Rule, rule
+
+STOPS: Final = ("5", "END", "\n\n#", "עצור")
+ASK: Final = {"stop_sequences": list(STOPS)}
+CALL: Final = (UpstreamToolCall("get_weather", '{"city": "Paris"}', "call_a"),)
+
+
+def _reports(facts: EngineFacts) -> bool:
+    return facts.reports_match
+
+
+def _reports_anything(facts: EngineFacts) -> bool:
+    return bool(facts.stop_field)
+
+
+@rule()
+def a_plain_end_is_end_turn(bench: Bench) -> None:
+    """`stop` is end_turn, with stop sequences asked for and without."""
+    answer = bench.engine.answer(text="One, two.")
+    for request in ({}, ASK):
+        check_all(bench.serve(answer, request=request), answer, bench.facts)
+
+
+@rule()
+def the_token_limit_is_max_tokens(bench: Bench) -> None:
+    """`length` is max_tokens, behind text and behind calls."""
+    for answer in (
+        bench.engine.answer(text="One, two", finish_reason="length"),
+        bench.engine.answer(text=None, tool_calls=CALL, finish_reason="length"),
+    ):
+        check_all(bench.serve(answer), answer, bench.facts)
+
+
+@rule()
+def calls_end_in_tool_use(bench: Bench) -> None:
+    """An answer with calls ends in tool_use, also when the engine says `stop`."""
+    for finish in ("tool_calls", "stop", "function_call"):
+        answer = bench.engine.answer(text="I look.", tool_calls=CALL, finish_reason=finish)
+        check_all(bench.serve(answer), answer, bench.facts)
+
+
+@rule()
+def tool_calls_without_a_call_is_end_turn(bench: Bench) -> None:
+    """`tool_calls` behind an answer without a call is end_turn."""
+    answer = bench.engine.answer(text="Done.", finish_reason="tool_calls")
+    check_all(bench.serve(answer), answer, bench.facts, ("end_turn", None))
+
+
+@rule()
+def a_refusal_is_refusal(bench: Bench) -> None:
+    """`content_filter` and the field `refusal` are refusals; the words of the refusal are text."""
+    for answer in (
+        bench.engine.answer(text="Well", finish_reason="content_filter"),
+        bench.engine.answer(text=None, refusal="I cannot help."),
+    ):
+        check_all(bench.serve(answer), answer, bench.facts)
+
+
+@rule()
+def a_match_is_told(bench: Bench) -> None:
+    """Whichever of the client's stop sequences ends the answer, the client is told which, and the text ends there."""
+    for asked in (STOPS, *((stop,) for stop in STOPS)):
+        for stop in asked:
+            for place, reply in _stopped(bench, asked, stop):
+                check_stop(place, reply, ("stop_sequence", stop))
+                same(place, "text", joined(content_of(place, reply), "text"), "One, two, ")
+
+
+def _stopped(bench: Bench, asked: tuple[str, ...], stop: str) -> list[Played]:
+    """Serve what the engine would write: cut where it was asked to, else with the stop sequence in its text."""
+    engine, request = bench.engine, {"stop_sequences": list(asked)}
+    if stop in (bench.sent(request).get("stop") or ()):
+        return bench.serve(engine.stopped(stop, text="One, two, "), request=request)
+    return bench.serve(engine.answer(text=f"One, two, {stop} three."), request=request)
+
+
+@rule(_reports)
+def only_the_clients_match_counts(bench: Bench) -> None:
+    """A reported stop string that the client did not ask for, or only resembles one of its own, is end_turn."""
+    for match in ("</s>", "EN", "END ", "end", "55", ""):
+        answer = bench.engine.stopped(match, text="One, two")
+        check_all(bench.serve(answer, request=ASK), answer, bench.facts, ("end_turn", None))
+    answer = bench.engine.stopped("END", text="One, two")
+    check_all(bench.serve(answer, request={}), answer, bench.facts, ("end_turn", None))
+
+
+@rule(_reports_anything)
+def a_reported_token_is_end_turn(bench: Bench) -> None:
+    """A report that is no string (a token's number, null, true, a list) is end_turn."""
+    for match in (5, 128_001, 0, None, True, 5.0, ["5"]):
+        answer = bench.engine.stopped(match, text="One, two")
+        check_all(bench.serve(answer, request=ASK), answer, bench.facts, ("end_turn", None))
+
+
+@rule(_reports_anything)
+def a_report_beside_another_end_is_as_told(bench: Bench) -> None:
+    """A null report beside `length`, calls or a refusal changes nothing."""
+    engine = bench.engine
+    empty: dict[str, Any] = {bench.facts.stop_field: None}
+    for answer in (
+        engine.answer(text="One", finish_reason="length", choice=empty),
+        engine.answer(text=None, tool_calls=CALL, finish_reason="tool_calls", choice=empty),
+        engine.answer(text="One", finish_reason="content_filter", choice=empty),
+    ):
+        check_all(bench.serve(answer, request=ASK), answer, bench.facts)
+
+
+@rule()
+def an_end_told_twice_is_one_end(bench: Bench) -> None:
+    """A finish_reason that is followed by chunks without one, or repeated, stays the end it was."""
+    chunks = [
+        piece({"role": "assistant", "content": "One"}),
+        piece({}, "length"),
+        piece({"content": ""}),
+        piece({}, "length"),
+        piece({}),
+    ]
+    answer = bench.engine.answer(text="One", finish_reason="length", usage=None)
+    check_all(bench.serve(bench.engine.stream(chunks)), answer, bench.facts)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    a_plain_end_is_end_turn,
+    the_token_limit_is_max_tokens,
+    calls_end_in_tool_use,
+    tool_calls_without_a_call_is_end_turn,
+    a_refusal_is_refusal,
+    a_match_is_told,
+    only_the_clients_match_counts,
+    a_reported_token_is_end_turn,
+    a_report_beside_another_end_is_as_told,
+    an_end_told_twice_is_one_end,
+)
