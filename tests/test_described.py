@@ -108,7 +108,7 @@ FAILURES = {
     "gemini/busy.503.json": Failure(529, "overloaded_error", "The model is overloaded"),
     "gemini/no_signature.400.json": Failure(400, "invalid_request_error", "missing a thought_signature"),
     "groq/full.498.json": Failure(529, "overloaded_error", "capacity exceeded"),
-    "groq/tool_use_failed.400.json": Failure(400, "invalid_request_error", "Failed to call a function"),
+    "groq/tool_use_failed.400.json": Failure(502, "api_error", "Failed to call a function"),
     "lm_studio/tool_choice.400.json": Failure(400, "invalid_request_error", "Invalid tool_choice type"),
     "lmdeploy/broken_stream.sse": Failure(500, "api_error", "internal error happened"),
     "lmdeploy/too_long.400.json": Failure(400, "invalid_request_error", "prompt is too long: 9000 tokens > 8192"),

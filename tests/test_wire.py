@@ -205,7 +205,9 @@ def test_both_recorded_forms_of_one_request_give_one_answer(engine: str, case: s
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_keep_their_words_and_their_class(name: str, play: Play) -> None:
-    status, body = status_of(name), (WIRE / name).read_text()
+    body = (WIRE / name).read_text()
+    # An image that the model cannot read is llama.cpp's fault by its status, and the request's by its words.
+    status = 400 if name == "llama_cpp/err_image.500.json" else status_of(name)
     kinds = {400: "invalid_request_error", 404: "not_found_error", 422: "invalid_request_error"}
     for mode, reply in play(name, UNCUT).items():
         assert reply.error is not None, mode

@@ -28,6 +28,9 @@ from core.request import Request, Route
 LAST_WORDS = 5.0
 """Seconds that the counts may take after the finish_reason; some servers then neither say [DONE] nor close."""
 
+READING = 10.0
+"""Seconds that a count waits for the texts of its documents."""
+
 DRAIN = 0.25
 """Seconds that a finished answer may take to end its connection's turn, so that the connection can be kept."""
 
@@ -88,7 +91,8 @@ class Call:
         way = self.client.dialect(self.dialect).count
         call = self
         if way:
-            with suppress(GatewayError):  # a count never fails: without its texts the prompt is estimated
+            # A count never fails, and is wanted soon: without its texts the prompt is estimated.
+            with suppress(GatewayError), anyio.move_on_after(READING):
                 call = await self.ready()
         tokens = await count_prompt(call.request, self.client, way=way, body=call.body, url=self.url)
         return {"usage": {"prompt_tokens": tokens}}

@@ -82,7 +82,7 @@ def _pages(reader: PdfReader, most: int, most_text: int) -> list[str]:
 def _limit(seconds: int) -> None:
     """Be bounded, and last in line for the processor, where the system can do that."""
     with suppress(AttributeError, OSError):
-        os.nice(10)
+        os.nice(5)
     try:
         import resource  # noqa: PLC0415  not on Windows
     except ImportError:

@@ -29,15 +29,7 @@ async def read_pdf(data: bytes, *, seconds: int = SECONDS, script: Sequence[str]
     Raises PDFError for a document without a text to be got, too slow ones included, and ReaderError. `script` is what
     Python is started with.
     """
-    try:
-        process = await anyio.open_process(
-            [sys.executable, *script, str(seconds)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError as error:
-        raise ReaderError(f"no process can be started: {error}") from error
+    process = await _start([sys.executable, *script, str(seconds)])
     try:
         answer = await _ask(process, data)
         status = await process.wait()
@@ -47,6 +39,18 @@ async def read_pdf(data: bytes, *, seconds: int = SECONDS, script: Sequence[str]
         with anyio.CancelScope(shield=True):
             await process.aclose()
     return _text(answer, status, seconds)
+
+
+async def _start(command: Sequence[str]) -> Process:
+    try:
+        # Cancelled half-way, asyncio would forget a process that runs already.
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+    except OSError as error:
+        raise ReaderError(f"no process can be started: {error}") from error
+    return process
 
 
 async def _ask(process: Process, data: bytes) -> bytes:

@@ -36,7 +36,7 @@ def schema() -> None:
 
 
 def plugins() -> None:
-    """List the plugins that are installed, with their hooks and options."""
+    """List the installed plugins, their hooks and options."""
     typer.echo(plugins_text(installed_plugins()))
 
 

@@ -87,7 +87,7 @@ class Body:
             temperature=self.temperature,
             top_p=self.top_p,
             top_k=self.top_k,
-            stop_sequences=self.stop_sequences,
+            stop_sequences=tuple(dict.fromkeys(self.stop_sequences)),
             tools=self.tools,
             tool_choice=self.tool_choice,
             thinking=self.thinking,

@@ -10,7 +10,7 @@ from core import Request, Text
 from core.chat import FinishReason
 from plugins.stop_scan.scanner import Scanner
 
-WORDS = "the of and to in is you that it he was for on are as with his they I at be this have from or had by".split()
+WORDS = ("the", "of", "and", "to", "in", "is", "you", "that", "it", "he", "was", "for", "on", "are", "as", "with")
 PIECES = 20_000
 
 
@@ -42,7 +42,7 @@ def main() -> None:
         "64, of many beginnings": [f"{chr(33 + number)}END{number}" for number in range(64)],
         "64, of 1,000 characters": [f"<{number}" + "x" * 1000 for number in range(64)],
         "1, begun at every word": [" the end of it all"],
-        "64, begun at every word": [f" {word} {number} of it" for number, word in enumerate((WORDS * 3)[:64])],
+        "64, begun at every word": [f" {word} {number} of it" for number, word in enumerate((WORDS * 4)[:64])],
     }
     for name, sequences in cases.items():
         print(f"{name:26} {cost(sequences, deltas):6.2f} µs")

@@ -132,3 +132,21 @@ def test_the_engine_s_refusal_is_the_client_s(client: anthropic.Anthropic) -> No
         ask(client, "whole", "word " * 20_000)
     assert isinstance(caught.value.body, dict)
     assert caught.value.body["error"]["type"] == "invalid_request_error"
+
+
+@both
+@pytest.mark.parametrize("model", ["tiny-counter", "embedded"])
+def test_a_prefill_is_continued_and_not_repeated(client: anthropic.Anthropic, mode: Mode, model: str) -> None:
+    talk: list[MessageParam] = [
+        {"role": "user", "content": "Count to 10."},
+        {"role": "assistant", "content": "1, 2, 3,"},
+    ]
+    assert parts(ask(client, mode, talk, model=model)) == [("text", " 4, 5, 6, 7, 8, 9, 10")]
+
+
+@both
+def test_a_schema_beside_tools_leaves_the_model_its_tools(client: anthropic.Anthropic, mode: Mode) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    asked = {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+    message = ask(client, mode, "What is the weather in Paris?", tools=[WEATHER], extra_body=COOL | asked)
+    assert ("tool_use", "get_weather") in parts(message)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.config import Secret
-from core.testing import Mode, UpstreamAnswer
+from core.testing import UpstreamAnswer
 from tests.mapping.wire import ASK, BACKENDS, HI, F, Wire
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -206,8 +206,8 @@ def test_output_format(wire: Wire, backend: str) -> None:
         schema = {"name": "response", "schema": SCHEMA}
         assert body["response_format"] == {"type": "json_schema", "json_schema": schema}
         assert body["messages"] == [HI]
-    streams = wire.replies(UpstreamAnswer(), backend, output_format=form)[Mode(client=True, upstream=True)]
-    assert streams.sent["stream"] is (backend != "groq")
+    streamed = wire.ask("/v1/messages", {**ASK, "stream": True, "output_format": form}, backend=backend)
+    assert streamed.sent[0]["stream"] is (backend != "groq")
 
 
 def test_output_format_strict(wire: Wire) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 import anyio
 import attrs
 
+from core.gateway import Gateway
 from core.testing.answers import UpstreamAnswer
 from core.testing.assemble import Assembly, Options, Plugin, StreamSetting
 from core.testing.fold_checks import need
 from core.testing.kit.engine import Engine
 from core.testing.kit.facts import EngineFacts
-from core.testing.replay import Replayer, Reply, replayer
+from core.testing.replay import Network, Replayer, Reply
 from core.testing.split import Mode, cut
 
 PATIENCE: Final = 2.0
@@ -33,7 +35,8 @@ class Bench:
     plugins: tuple[Plugin, ...]
     facts: EngineFacts
     options: Options = attrs.field(factory=dict)
-    _plain: Assembly | None = attrs.field(default=None, init=False)
+    _made: dict[str, Assembly] = attrs.field(factory=dict, init=False)
+    _gateways: dict[tuple[int, StreamSetting], tuple[Gateway, Network]] = attrs.field(factory=dict, init=False)
 
     @property
     def engine(self) -> Engine:
@@ -42,11 +45,11 @@ class Bench:
 
     def assembly(self, backend: Mapping[str, Any] | None = None, **front: Any) -> Assembly:
         """The plugins, loaded: with further keys of the backend's table, and options of the front `anthropic`."""
-        if not backend and not front:
-            self._plain = self._plain or Assembly(self.plugins, self.options)
-            return self._plain
-        options = {**self.options, "anthropic": front} if front else self.options
-        return Assembly(self.plugins, options, backend)
+        key = repr((backend, front))
+        if key not in self._made:
+            options = {**self.options, "anthropic": front} if front else self.options
+            self._made[key] = Assembly(self.plugins, options, backend)
+        return self._made[key]
 
     def serve(
         self,
@@ -64,18 +67,17 @@ class Bench:
         Raises AssertionError where the protocol is broken, or the upstream's answer is left open.
         """
         loaded = assembly or self.assembly()
+        given = {"request": request, "status": status, "headers": headers}
 
         async def play() -> list[Played]:
             found: list[Played] = []
-            asked: tuple[tuple[bool, StreamSetting], ...] = ((True, "always"), (False, "never"))
-            for upstream, setting in asked:
+            for upstream in (True, False):
                 wire = answer if isinstance(answer, bytes) else self.engine.wire(answer, stream=upstream)
-                async with replayer(loaded, setting) as player:
-                    for client in (True, False):
-                        for how, pieces in _cuttings(wire, bytewise):
-                            place = f"{Mode(client, upstream)}{how}"
-                            reply = await _play(place, player, pieces, request, client, status, headers, fails)
-                            found.append((place, reply))
+                async with self._player(loaded, "always" if upstream else "never") as player:
+                    for client, how, pieces in _ways(wire, bytewise):
+                        place = f"{Mode(client, upstream)}{how}"
+                        reply = await _play(place, player, pieces, fails, {**given, "stream": client})
+                        found.append((place, reply))
             return found
 
         return self.run(play)
@@ -85,13 +87,24 @@ class Bench:
         wire = self.engine.wire(self.engine.answer(), stream=False)
 
         async def play() -> Reply:
-            async with replayer(assembly or self.assembly(), "auto") as player:
+            async with self._player(assembly or self.assembly(), "auto") as player:
                 return await player.play([wire], request=request)
 
         reply = self.run(play)
         need(reply.sent is not None, f"the request never reached the upstream: {reply.error}")
         sent: dict[str, Any] = reply.sent
         return sent
+
+    @asynccontextmanager
+    async def _player(self, assembly: Assembly, setting: StreamSetting) -> AsyncIterator[Replayer]:
+        """A gateway for replays; one and the same each time, for making one takes longer than an answer."""
+        key = (id(assembly), setting)
+        if key not in self._gateways:
+            network = Network()
+            self._gateways[key] = (assembly.gateway(network, setting), network)
+        gateway, network = self._gateways[key]
+        async with gateway.running():
+            yield Replayer(gateway, network)
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run in an event loop of its own."""
@@ -102,18 +115,12 @@ async def _play(
     place: str,
     player: Replayer,
     pieces: Sequence[bytes],
-    request: Mapping[str, Any] | None,
-    client: bool,
-    status: int,
-    headers: Mapping[str, str] | None,
     fails: Callable[[], Exception] | None,
+    asked: Mapping[str, Any],
 ) -> Reply:
-    raised = fails() if fails else None
     try:
         with anyio.fail_after(PATIENCE):
-            reply = await player.play(
-                pieces, request=request, stream=client, status=status, headers=headers, fails=raised
-            )
+            reply = await player.play(pieces, fails=fails() if fails else None, **asked)
     except AssertionError as error:
         raise AssertionError(f"{place}: {error}") from error
     except TimeoutError as error:
@@ -122,14 +129,18 @@ async def _play(
     return reply
 
 
-def _cuttings(wire: bytes, bytewise: bool) -> Iterator[tuple[str, list[bytes]]]:
-    yield "", [wire]
-    if len(wire) < 2:
-        return
+def _ways(wire: bytes, bytewise: bool) -> Iterator[tuple[bool, str, list[bytes]]]:
+    """Whether the client streams, how the wire is cut in words, and its pieces."""
     ends = [at + 2 for at in range(len(wire) - 2) if wire[at : at + 2] == b"\n\n"]
-    yield ", event by event" if ends else ", in two", cut(wire, ends or [len(wire) // 2])
+    places = ends or ([len(wire) // 2] if len(wire) > 1 else [])
+    pieces, how = cut(wire, places), ", event by event" if ends else ", in two"
+    yield True, "", [wire]
+    yield True, how, pieces
+    yield False, how, pieces
     if bytewise:
-        yield ", byte by byte", cut(wire, list(range(1, len(wire))))
+        single = cut(wire, list(range(1, len(wire))))
+        yield True, ", byte by byte", single
+        yield False, ", byte by byte", single
 
 
 def copied(value: Any) -> Any:

@@ -142,13 +142,20 @@ def a_broken_connection_is_an_error(bench: Bench) -> None:
 @rule()
 def what_is_no_answer_is_an_error(bench: Bench) -> None:
     """A page, broken JSON, a body without choices and nothing at all are errors."""
-    for body in (b"", b"<html><body>Bad gateway</body></html>", b'{"choices": []}', b"{}", b"[]", b"null", b"data: {\n\n"):
+    for body in (
+        b"",
+        b"<html><body>Bad gateway</body></html>",
+        b'{"choices": []}',
+        b"{}",
+        b"[]",
+        b"null",
+        b"data: {\n\n",
+    ):
         for place, reply in bench.serve(body):
             check_error(f"body {body!r}, {place}", reply)
 
 
 def _calling(bench: Bench) -> UpstreamAnswer:
-
 
     made: dict[str, Any] = {"text": None, "tool_calls": CALLS[:2], "finish_reason": "tool_calls"}
     return bench.engine.answer(**made)

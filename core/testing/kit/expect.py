@@ -66,7 +66,9 @@ def check_counts(place: str, reply: Reply, answer: UpstreamAnswer) -> None:
     """The token counts; what the engine does not count is estimated, and never 0."""
     for name, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
         got, wanted = reply.message["usage"][name], (answer.usage or {}).get(theirs, 0)
-        need(got == wanted or (not wanted and got > 0), f"{place}: usage.{name} is {got}, not {wanted or 'an estimate'}")
+        need(
+            got == wanted or (not wanted and got > 0), f"{place}: usage.{name} is {got}, not {wanted or 'an estimate'}"
+        )
 
 
 def check_error(place: str, reply: Reply, words: str = "") -> str:
@@ -92,8 +94,10 @@ def joined(content: Iterable[Mapping[str, Any]], kind: str) -> str:
 
 def same(place: str, what: str, got: Any, wanted: Any) -> None:
     """That a value is the one wanted (True is not 1)."""
-    need(repr(got) == repr(wanted) or (got == wanted and type(got) is type(wanted)),
-         f"{place}: the {what} is {brief(got)}, not {brief(wanted)}")
+    need(
+        repr(got) == repr(wanted) or (got == wanted and type(got) is type(wanted)),
+        f"{place}: the {what} is {brief(got)}, not {brief(wanted)}",
+    )
 
 
 def brief(value: Any, size: int = 160) -> str:

@@ -27,7 +27,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def late(number: int, frame: FrameType | None) -> None:
+    def late(_: int, __: FrameType | None) -> None:
         raise TooLongError
 
     before = signal.signal(signal.SIGALRM, late)

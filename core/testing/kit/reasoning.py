@@ -57,7 +57,7 @@ def reasoning_comes_before_calls(bench: Bench) -> None:
 
 @rule(lambda facts: _plain(facts) and bool(facts.reasoning_also))
 def reasoning_under_two_names_comes_once(bench: Bench) -> None:
-    """Reasoning that the engine sends under several names at once arrives once, and under any one of them it arrives."""
+    """Reasoning that comes under several names at once arrives once, and under any one of them it arrives."""
     facts = bench.facts
     names = (facts.reasoning_field, *facts.reasoning_also)
     for fields in (names, names[::-1], *((name,) for name in names)):

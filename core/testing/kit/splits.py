@@ -12,7 +12,7 @@ from core.testing.kit.engine import piece
 from core.testing.kit.expect import check_all
 from core.testing.kit.rule import Rule, rule
 
-TEXT: Final = "Hé 😀 漢字\u2028\u0085 [DONE]\n\ndata: [DONE]\n\n{\"error\": {\"message\": \"no\"}} \\ \" \x00 \r\n end"
+TEXT: Final = 'Hé 😀 漢字\u2028\u0085 [DONE]\n\ndata: [DONE]\n\n{"error": {"message": "no"}} \\ " \x00 \r\n end'
 CALLS: Final = (
     UpstreamToolCall("f", '{"a": "😀é\\n"}', "call_a"),
     UpstreamToolCall("g", '{"b": [1, {"c": null}]}', "call_b"),

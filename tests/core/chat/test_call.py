@@ -180,6 +180,15 @@ async def test_a_count_sends_the_text_of_a_pdf_and_never_fails(data: bytes, aske
     assert chunks == [{"usage": {"prompt_tokens": 42 if asked else estimate_input_tokens(request)}}]
 
 
+async def test_a_count_does_not_wait_long_for_the_text_of_a_pdf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.chat.call.READING", 0.01)
+    request = with_pdf(bomb(400_000, 8), task="count_tokens")
+    chunks: list[Chunk] = []
+    async with client_of("http://host") as client:
+        await collect(Call(request, ROUTE, client, Dialect(count="tokenize")), chunks)
+    assert chunks == [{"usage": {"prompt_tokens": estimate_input_tokens(request)}}]
+
+
 async def test_a_count_asks_the_tokenizer_with_the_body_of_the_message() -> None:
     schema = {"type": "object", "properties": {}}
     asked = attrs.evolve(HI, tools=(Tool("f", schema),), thinking=ThinkingConfig("disabled"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -65,6 +66,19 @@ async def test_it_is_ended_when_the_client_leaves(started: list[abc.Process]) ->
             await anyio.lowlevel.checkpoint()
         group.cancel_scope.cancel()
     assert started[0].returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8])
+def test_none_is_forgotten_when_the_client_leaves_while_it_starts(steps: int) -> None:
+    async def leave() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(read_pdf, SLOW)
+            for _ in range(steps):
+                await anyio.lowlevel.checkpoint()
+            group.cancel_scope.cancel()
+
+    anyio.run(leave)
+    gc.collect()  # a process that was forgotten warns here, and warnings are errors
 
 
 async def test_it_is_ended_from_outside(started: list[abc.Process]) -> None:

@@ -1,3 +1,4 @@
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -6,6 +7,7 @@ import pytest
 from core import hookimpl
 from core.config import Config, Secret
 from core.config.types import make_converter
+from core.contract import CONTRACT
 from core.errors import ConfigError
 from core.loader.discovery import Catalogue
 from core.loader.places import Places
@@ -171,3 +173,30 @@ def test_an_unknown_wrapper_is_told_where_it_was_asked_for(tmp_path: Path, engin
 )
 def test_faults_name_their_table(tmp_path: Path, text: str, message: str) -> None:
     assert told(tmp_path, text) == message
+
+
+class OfTomorrow(samples.Engine):
+    """Made for a contract that is not here yet."""
+
+    contract: ClassVar[int] = CONTRACT + 1
+
+
+class WantsTomorrow(samples.Engine):
+    """Brings such a plugin as its wrapper."""
+
+    wraps: ClassVar[tuple[str, ...]] = (f"{__name__}:OfTomorrow",)
+
+
+@pytest.mark.parametrize("engine", ["OfTomorrow", "WantsTomorrow"])
+def test_a_plugin_of_another_contract_stops_the_start(tmp_path: Path, engine: str) -> None:
+    text = told(tmp_path, f'{PIPELINE}[backends.one]\nplugins = ["{__name__}:{engine}"]')
+    assert text == (
+        f"[backends.one] key 'plugins': plugin '{__name__}:OfTomorrow' was made for contract {CONTRACT + 1}, but "
+        f"hookline {version('hookline')} serves contract {CONTRACT}; install a newer hookline or an older plugin"
+    )
+
+
+def test_the_owner_of_a_plugin_is_told_with_its_distribution() -> None:
+    catalogue = Catalogue.installed()
+    assert catalogue.owner("vllm") == f"plugin 'vllm' of hookline {version('hookline')}"
+    assert catalogue.owner("my:Plugin") == "plugin 'my:Plugin'"

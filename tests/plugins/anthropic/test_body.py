@@ -32,7 +32,7 @@ def test_every_field_finds_its_place() -> None:
         temperature=1,
         top_p=0.5,
         top_k=0,
-        stop_sequences=["END"],
+        stop_sequences=["END", "END"],
         tools=[{"name": "f", "input_schema": SCHEMA}],
         tool_choice={"type": "any"},
         thinking={"type": "enabled", "budget_tokens": 1024, "display": "omitted"},

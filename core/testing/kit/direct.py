@@ -1,0 +1,68 @@
+"""The backend's own objects, driven without a gateway: its translators, chunk by chunk, and its call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import attrs
+
+from core.deltas import Delta
+from core.pipeline import Back
+from core.request import Candidate, Message, Request, Route, TextBlock
+from core.testing.assemble import BACKEND, UPSTREAM_MODEL
+from core.testing.fold_checks import need
+from core.testing.kit.bench import copied
+from core.testing.kit.engine import Chunk
+
+ROUTE: Final = Route((Candidate(BACKEND, UPSTREAM_MODEL),))
+
+
+def asking(text: str = "Hi", **fields: Any) -> Request:
+    """A client's request for a message."""
+    turns = (Message("user", (TextBlock(text),)),)
+    usual = {"model": "client-model", "messages": turns, "max_tokens": 256, "stream": True}
+    return Request("message", **{**usual, **fields})
+
+
+@attrs.define(eq=False)
+class Translators:
+    """The two translators of one answer, and what each step gave."""
+
+    back: Back
+    request: Request
+    steps: list[list[Delta]] = attrs.field(factory=list)
+    _content: Any = attrs.field(init=False)
+    _stop: Any = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._content = self.back.translate_content(self.request, ROUTE)
+        self._stop = self.back.translate_stop(self.request, ROUTE)
+
+    def feed(self, chunk: Chunk) -> list[Delta]:
+        """One chunk through both."""
+        mine = copied(chunk)
+        deltas = _checked(
+            self._stop.feed(mine, _checked(self._content.feed(mine), "translate_content")), "translate_stop"
+        )
+        self.steps.append(deltas)
+        return deltas
+
+    def flush(self) -> list[Delta]:
+        """The end of the chunks."""
+        held = _checked(self._stop.feed({}, _checked(self._content.flush(), "translate_content")), "translate_stop")
+        deltas = [*held, *_checked(self._stop.flush(), "translate_stop")]
+        self.steps.append(deltas)
+        return deltas
+
+    def run(self, chunks: Sequence[Chunk]) -> list[Delta]:
+        """All chunks and the end; what came of them."""
+        for chunk in chunks:
+            self.feed(chunk)
+        self.flush()
+        return [delta for step in self.steps for delta in step]
+
+
+def _checked(deltas: Any, hook: str) -> list[Delta]:
+    need(isinstance(deltas, list | tuple), f"{hook} gave {type(deltas).__name__}, not a list of deltas")
+    return list(deltas)

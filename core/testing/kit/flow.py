@@ -1,0 +1,166 @@
+"""The rules of time: streaming streams, who leaves ends the generation, requests do not wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import anyio
+
+from core.testing.answers import UpstreamAnswer
+from core.testing.fold import fold
+from core.testing.fold_checks import need
+from core.testing.kit.bench import PATIENCE, Bench
+from core.testing.kit.engine import piece
+from core.testing.kit.expect import same
+from core.testing.kit.rule import Rule, rule
+from core.testing.kit.upstream import Client, Upstream
+from core.testing.upstream import MockUpstream
+from core.testing.upstream_reply import JSON, SSE, UpstreamReply
+
+
+async def _within(what: str, waiting: Awaitable[Any]) -> Any:
+    try:
+        with anyio.fail_after(PATIENCE):
+            return await waiting
+    except TimeoutError as error:
+        raise AssertionError(f"{what} within {PATIENCE:g} seconds") from error
+
+
+@rule()
+def the_first_text_does_not_wait_for_the_end(bench: Bench) -> None:
+    """A streaming client has the first words while the upstream still writes."""
+    field = bench.facts.reasoning_field
+    names = ["content", *([field] if field and bench.facts.rewrite is None else [])]
+
+    async def run(name: str) -> None:
+        gate = anyio.Event()
+        first = bench.engine.stream([piece({"role": "assistant"}), piece({name: "First words"})], done=False)
+        last = bench.engine.stream([piece({"content": "."}), piece({}, "stop")], done=True)
+        gateway = bench.assembly().gateway(Upstream(lambda _: [first, gate, last]))
+        client = Client(gateway)
+        async with gateway.running(), anyio.create_task_group() as tasks:
+            tasks.start_soon(_asking, client)
+            try:
+                await _within("no text reached the client before the upstream ended,", client.has(b"First words"))
+            finally:
+                gate.set()
+
+    for name in names:
+        bench.run(lambda name=name: run(name))  # type: ignore[misc]
+
+
+async def _asking(client: Client) -> None:
+    await client.ask(stream=True)
+
+
+async def _leaving(bench: Bench, reply: UpstreamReply, ready: Callable[[Client, MockUpstream], Awaitable[Any]]) -> None:
+    async with MockUpstream(reply) as upstream:
+        gateway = bench.assembly({"url": upstream.url}).gateway()
+        client = Client(gateway)
+        async with gateway.running():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_asking, client)
+                await _within("the request did not get under way", ready(client, upstream))
+                tasks.cancel_scope.cancel()
+            exchange = upstream.exchanges[0]
+            await _within("the client left, and the upstream call was not closed", exchange.peer_closed())
+
+
+@rule()
+def a_client_that_leaves_ends_the_call(bench: Bench) -> None:
+    """When the client leaves amid the answer, the connection to the upstream is closed, so that it stops generating."""
+    first = bench.engine.stream([piece({"content": "First words"})], done=False)
+
+    async def run() -> None:
+        reply = UpstreamReply(first, content_type=SSE, hold=anyio.Event())
+        await _leaving(bench, reply, lambda client, _: client.has(b"First words"))
+
+    bench.run(run)
+
+
+@rule()
+def a_client_that_leaves_early_ends_the_call(bench: Bench) -> None:
+    """When the client leaves before the upstream says a word, the connection is closed, too."""
+
+    async def run() -> None:
+        reply = UpstreamReply(content_type=SSE, hold_head=anyio.Event())
+        await _leaving(bench, reply, lambda _, upstream: upstream.exchange())
+
+    bench.run(run)
+
+
+@rule()
+def connections_are_kept_and_none_is_left(bench: Bench) -> None:
+    """Requests one after another, refused ones among them, go over one connection."""
+    refused = UpstreamReply.json({"error": {"message": "no"}}, status=429)
+    whole = bench.engine.answer(text="One.")
+
+    async def run() -> None:
+        async with MockUpstream(_step(bench, whole), _step(bench, whole), refused, _step(bench, whole)) as upstream:
+            gateway = bench.assembly({"url": upstream.url}).gateway()
+            async with gateway.running():
+                for stream in (True, False, True, True, False):
+                    await _within("a request did not end", Client(gateway).ask(stream=stream))
+            same("5 requests", "number of requests at the upstream", len(upstream.exchanges), 5)
+            number = upstream.connections
+            need(number <= 2, f"5 requests in a row took {number} connections: answers are not read to their end")
+
+    bench.run(run)
+
+
+def _step(bench: Bench, answer: UpstreamAnswer) -> Callable[[Any], UpstreamReply]:
+    def step(exchange: Any) -> UpstreamReply:
+        stream = bool(exchange.json.get("stream"))
+        return UpstreamReply(bench.engine.wire(answer, stream=stream), content_type=SSE if stream else JSON)
+
+    return step
+
+
+@rule()
+def requests_at_once_get_their_own_answers(bench: Bench) -> None:
+    """Two requests at once on one gateway do not wait for each other, and each gets its own answer."""
+
+    async def run() -> None:
+        both, upstream = anyio.Event(), Upstream(lambda body: [_echo(bench, body)])
+
+        async def hold() -> None:
+            if len(upstream.asked) == 2:
+                both.set()
+            await both.wait()
+
+        upstream.hold = hold
+        gateway = bench.assembly().gateway(upstream)
+        async with gateway.running():
+            clients = [Client(gateway), Client(gateway)]
+            await _within("two requests at once did not end", _both(clients))
+        for name, client in zip(("first", "second"), clients, strict=True):
+            need(client.status == 200, f"two requests at once: the {name} failed: {client.body[:200]!r}")
+            text = "".join(block.get("text", "") for block in fold(client.body).message["content"])
+            same("two requests at once", f"answer to the {name}", text, f"You are {name}.")
+
+    bench.run(run)
+
+
+async def _both(clients: list[Client]) -> None:
+    async with anyio.create_task_group() as tasks:
+        for name, client in zip(("first", "second"), clients, strict=True):
+            tasks.start_soon(_named, client, name)
+
+
+async def _named(client: Client, name: str) -> None:
+    await client.ask(stream=True, messages=[{"role": "user", "content": f"I am {name}."}])
+
+
+def _echo(bench: Bench, body: Any) -> bytes:
+    name = "first" if "I am first." in str(body) else "second"
+    return bench.engine.wire(bench.engine.answer(text=f"You are {name}."), stream=bool(body.get("stream")))
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    the_first_text_does_not_wait_for_the_end,
+    a_client_that_leaves_ends_the_call,
+    a_client_that_leaves_early_ends_the_call,
+    connections_are_kept_and_none_is_left,
+    requests_at_once_get_their_own_answers,
+)

@@ -1,0 +1,94 @@
+"""The rules of earlier turns: calls, their results, reasoning and images go back to the engine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from core.testing.fold_checks import need
+from core.testing.kit.bench import Bench
+from core.testing.kit.bodies import FULL, TOOL
+from core.testing.kit.expect import same
+from core.testing.kit.facts import EngineFacts
+from core.testing.kit.rule import Rule, rule
+
+PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+@rule()
+def calls_and_results_go_back(bench: Bench) -> None:
+    """An earlier call goes back with name and arguments, and its result, or its failure, under the same id."""
+    messages = bench.sent(FULL)["messages"]
+    calls = [call for message in messages for call in message.get("tool_calls") or ()]
+    results = [message for message in messages if message["role"] == "tool"]
+    same("body", "numbers of calls and of results", (len(calls), len(results)), (1, 1))
+    got = (calls[0]["function"]["name"], json.loads(calls[0]["function"]["arguments"]))
+    same("body", "earlier call", got, ("get_weather", {"city": "Paris"}))
+    need(isinstance(calls[0]["function"]["arguments"], str), "the arguments of an earlier call are not JSON text")
+    same("body", "id of a result", results[0]["tool_call_id"], calls[0]["id"])
+    need("Sunny." in str(results[0]["content"]), "what the tool answered does not reach the engine")
+    roles = [message["role"] for message in messages if message["role"] in ("user", "tool")]
+    same("body", "order of turns", roles, ["user", "tool", "user"])
+
+
+@rule()
+def several_results_keep_their_calls(bench: Bench) -> None:
+    """Two calls of one turn and their results go back in order, each result under its call's id."""
+    uses = [
+        {"type": "tool_use", "id": f"toolu_{city}0001", "name": "get_weather", "input": {"city": city}}
+        for city in ("Oslo", "Rome")
+    ]
+    results = [
+        {"type": "tool_result", "tool_use_id": use["id"], "content": [{"type": "text", "text": f"{use['id']} is cold"}]}
+        for use in uses
+    ]
+    turns: list[tuple[str, Any]] = [("user", "Hi"), ("assistant", uses), ("user", results)]
+    request = {"tools": [TOOL], "messages": [{"role": role, "content": content} for role, content in turns]}
+    messages = bench.sent(request)["messages"]
+    calls = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+    told = [(message["tool_call_id"], message["content"]) for message in messages if message["role"] == "tool"]
+    same("body", "ids of results", [identity for identity, _ in told], calls)
+    for use, (_, content) in zip(uses, told, strict=True):
+        need(f"{use['id']} is cold" in str(content), "the results of two calls are mixed up")
+
+
+def _remembers(facts: EngineFacts) -> bool:
+    return bool(facts.reasoning_history and facts.reasoning_field and facts.rewrite is None)
+
+
+@rule(_remembers)
+def reasoning_goes_back(bench: Bench) -> None:
+    """The reasoning of an earlier turn goes back in the field that the engine reads."""
+    from_engine = bench.serve(bench.engine.answer(text="I look.", reasoning="Hm, Paris."))
+    answer = from_engine[0][1].message["content"]
+    turns: list[tuple[str, Any]] = [("user", "Hi"), ("assistant", answer), ("user", "Go on.")]
+    request = {"messages": [{"role": role, "content": content} for role, content in turns]}
+    (turn,) = [message for message in bench.sent(request)["messages"] if message["role"] == "assistant"]
+    same(
+        "body",
+        f"field {bench.facts.reasoning_history!r} of an earlier turn",
+        turn.get(bench.facts.reasoning_history),
+        "Hm, Paris.",
+    )
+    same("body", "text of an earlier turn", turn["content"], "I look.")
+
+
+@rule(lambda facts: facts.images)
+def images_are_sent(bench: Bench) -> None:
+    """An image goes to the engine as a part of type `image_url`, beside its text."""
+    source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+    content = [{"type": "image", "source": source}, {"type": "text", "text": "What is it?"}]
+    (turn,) = bench.sent({"messages": [{"role": "user", "content": content}]})["messages"]
+    parts = turn["content"] if isinstance(turn["content"], list) else []
+    urls = [part["image_url"]["url"] for part in parts if part.get("type") == "image_url"]
+    same("body", "image", urls, [f"data:image/png;base64,{PIXEL}"])
+    texts = [part["text"] for part in parts if part.get("type") == "text"]
+    same("body", "text beside the image", texts, ["What is it?"])
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    calls_and_results_go_back,
+    several_results_keep_their_calls,
+    reasoning_goes_back,
+    images_are_sent,
+)
