@@ -76,7 +76,7 @@ REFUSALS: dict[str, tuple[str, str]] = {
     "no url": (parrot(WHOLE), LISTED.splitlines()[0]),
     "a url for nobody": (parrot("needs_url = False\n" + WHOLE), LISTED),
     "no such wrapper": (parrot('wraps = ("mine:Trim",)\n' + WHOLE) + "\nclass Trimmed: ...", LISTED),
-    "a check that names no table": (parrot(REFUSING + WHOLE), LISTED),
+    "a check that names no table": (parrot(REFUSING + WHOLE), LISTED + '\n[models]\n"m" = { backend = "parrot" }\n'),
     "wraps is a string": (parrot('wraps = "trim"\n' + WHOLE), LISTED),
     "unknown option": (parrot('voice: str = "grey"\n' + WHOLE), LISTED + OPTIONS + 'voise = "ara"'),
     "option of a wrong type": (parrot('voice: str = "grey"\n' + WHOLE), LISTED + OPTIONS + "voice = 7"),

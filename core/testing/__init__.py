@@ -2,7 +2,8 @@
 
 An upstream on a socket (`MockUpstream`), one in process (`replay`), upstream answers as values (`UpstreamAnswer`), the
 check that the cutting of the wire changes nothing (`assert_split_invariant`), and `fold`, which reads an answer as
-clients do. `conformance` and `BackendConformance` run every rule against one backend. Hypothesis strategies are in `core.testing.strategies`, which alone needs `hypothesis`.
+clients do. `conformance` and `BackendConformance` run every rule against one backend. Hypothesis strategies are in
+`core.testing.strategies`, which alone needs `hypothesis`.
 """
 
 from core.captured import Captured

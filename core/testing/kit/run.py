@@ -36,8 +36,8 @@ def conformance(
     `backend` is a plugin's class, an instance, its entry point's name or `module:Class`; `wrappers` stand behind it.
     `engine` says how the engine writes; single facts can be given by name instead (`reasoning_field="thoughts"`).
     `options` are tables by plugin; `first` ends the run with the first failure. A rule that takes more than `limit`
-    seconds fails, and none is run after it. A plugin that hookline would refuse at its start fails the one rule `loads`.
-    For use outside an event loop.
+    seconds fails, and none is run after it. A plugin that hookline would refuse at its start fails the one rule
+    `loads`. For use outside an event loop.
     """
     described = engine if engine is not None else EngineFacts(**facts)
     bench = Bench((backend, *wrappers), described, options or {})

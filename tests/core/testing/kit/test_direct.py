@@ -1,0 +1,32 @@
+"""A backend's own objects, driven by hand."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from core import Stop, Text
+from core.testing import Assembly
+from core.testing.kit.direct import Translators, asking
+from core.testing.kit.engine import piece
+from tests.core.testing.kit.backends_for_tests import Straight
+
+
+def test_steps_are_kept_apart() -> None:
+    translators = Translators(Assembly([Straight]).back(), asking())
+    assert translators.run([piece({"content": "Hi"}), piece({}, "stop")]) == [Text("Hi"), Stop("end_turn")]
+    assert translators.steps == [[Text("Hi")], [], [Stop("end_turn")]]
+    anyio.run(anyio.sleep, 0)
+
+
+def test_what_is_no_list_is_told() -> None:
+    class Mute(Straight):
+        def content(self) -> object:
+            class Nothing:
+                def feed(self, chunk: object) -> None: ...
+                def flush(self) -> None: ...
+
+            return Nothing()
+
+    with pytest.raises(AssertionError, match="translate_content gave NoneType, not a list of deltas"):
+        Translators(Assembly([Mute]).back(), asking()).feed(piece({}))

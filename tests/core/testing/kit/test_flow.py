@@ -1,0 +1,39 @@
+"""The rules of time find an answer that is gathered before it is given."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from core.testing.kit import flow
+from core.testing.kit.flow import RULES, the_first_text_does_not_wait_for_the_end
+from tests.core.testing.kit.backends_for_tests import Straight, said
+
+
+@asynccontextmanager
+async def gathered(call: Any) -> AsyncIterator[Any]:
+    async with call as batches:
+
+        async def all_at_once() -> AsyncIterator[Any]:
+            yield [chunk async for batch in batches for chunk in batch]
+
+        yield all_at_once()
+
+
+class Gathers(Straight):
+    def call(self, *arguments: Any) -> Any:
+        return gathered(super().call(*arguments))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_correct_backend_holds_them(rule: Any) -> None:
+    assert said(rule, Straight) == ""
+
+
+def test_an_answer_that_is_gathered_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "PATIENCE", 0.2)
+    sentence = said(the_first_text_does_not_wait_for_the_end, Gathers)
+    assert sentence == "no text reached the client before the upstream ended, within 0.2 seconds"

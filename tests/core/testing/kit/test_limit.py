@@ -1,0 +1,36 @@
+"""The limit of time interrupts what blocks its thread."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from core.testing.kit.limit import TooLongError, time_limit
+
+
+def test_a_blocked_thread_is_interrupted() -> None:
+    with pytest.raises(TooLongError), time_limit(0.05):
+        threading.Event().wait()
+
+
+def test_in_time_nothing_happens_and_all_is_as_before() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with time_limit(5):
+        assert signal.getsignal(signal.SIGALRM) is not before
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_another_thread_has_no_limit() -> None:
+    ran = []
+
+    def work() -> None:
+        with time_limit(0.001):
+            ran.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert ran == [1]

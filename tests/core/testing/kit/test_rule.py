@@ -1,0 +1,38 @@
+"""Rules are named after their functions, and speak in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.testing.kit.rule import leaves, rule, sentence_of
+
+
+def test_a_rule_has_the_functions_name_and_docstring() -> None:
+    @rule()
+    def all_is_well(bench: Any) -> None:
+        """All is
+        well."""
+
+    assert (str(all_is_well), all_is_well.says) == ("all-is-well", "All is well.")
+
+
+def test_an_assertion_is_told_by_its_first_line() -> None:
+    assert sentence_of(AssertionError("the text is lost\n--- before")) == "the text is lost"
+
+
+def test_a_plugins_exception_is_told_without_its_trace() -> None:
+    trace = "the gateway failed:\nTraceback (most recent call last):\n  File 'x'\nValueError: no such field"
+    assert sentence_of(AssertionError(trace)) == "the plugin raised ValueError: no such field"
+
+
+def test_any_other_exception_is_told_with_its_place() -> None:
+    try:
+        {}["voice"]  # type: ignore[var-annotated]  # noqa: B018
+    except KeyError as error:
+        sentence = sentence_of(ExceptionGroup("g", [error]))
+    assert sentence.startswith("KeyError was raised: 'voice' (in test_any_other")
+
+
+def test_leaves_of_a_group() -> None:
+    one, two = ValueError("1"), KeyError("2")
+    assert list(leaves(ExceptionGroup("g", [one, ExceptionGroup("h", [two])]))) == [one, two]

@@ -1,0 +1,37 @@
+"""The rules of secrets find a key in an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from core import UpstreamError
+from core.chat import Call
+from core.testing.kit.secrets import KEY, RULES, refusals_keep_secrets
+from tests.core.testing.kit.backends_for_tests import Straight, said
+
+
+@attrs.frozen(eq=False)
+class TalkingCall(Call):
+    async def __aenter__(self) -> Any:
+        try:
+            return await super().__aenter__()
+        except UpstreamError as error:
+            key = self.client.backend.key
+            raise UpstreamError(f"{error.message} (key {key.reveal() if key else ''})") from error
+
+
+class Talks(Straight):
+    def call(self, *arguments: Any) -> Any:
+        return TalkingCall(*arguments)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_correct_backend_holds_them(rule: Any) -> None:
+    assert said(rule, Straight) == ""
+
+
+def test_a_key_in_an_error() -> None:
+    assert f"the client's error has {KEY!r} in it" in said(refusals_keep_secrets, Talks)

@@ -1,0 +1,51 @@
+"""The rules of the table and the options find what the operator wrote in vain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from core.chat import Call, Content, Dialect, ReasoningField, chat_body
+from core.testing.kit.table import RULES, extra_body_is_merged, options_that_name_fields_are_used
+from tests.core.testing.kit.backends_for_tests import Straight, said
+
+
+@attrs.frozen(eq=False)
+class OwnCall(Call):
+    def body(self) -> dict[str, Any]:
+        return chat_body(
+            self.request, candidate=self.route.candidates[0], dialect=Dialect(), stream=self.request.stream
+        )
+
+
+class Stubborn(Straight):
+    def call(self, *arguments: Any) -> Any:
+        return OwnCall(*arguments)
+
+
+@attrs.frozen(eq=False)
+class Obeys(Straight):
+    field: str = "reasoning_content"
+
+    def content(self) -> Any:
+        return Content(ReasoningField(self.field))
+
+
+@attrs.frozen(eq=False)
+class Ignores(Straight):
+    field: str = "reasoning_content"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_correct_backend_holds_them(rule: Any) -> None:
+    assert said(rule, Obeys) == ""
+
+
+def test_an_extra_body_that_is_lost() -> None:
+    assert "the extra field `seed` is None, not 7" in said(extra_body_is_merged, Stubborn)
+
+
+def test_an_option_that_changes_nothing() -> None:
+    assert "the reasoning is ''" in said(options_that_name_fields_are_used, Ignores)
