@@ -50,15 +50,20 @@ class Hoards(Straight):
 
 @attrs.frozen(eq=False)
 class Shares(Straight):
-    one: Any = attrs.field(init=False, factory=lambda: Content())
+    one: Any = attrs.field(init=False, factory=Content)
 
     def content(self) -> Any:
         return self.one
 
 
+def blocked() -> Sequence[Delta]:
+    threading.Event().wait()
+    return ()
+
+
 class Hangs(Straight):
     def content(self) -> Any:
-        return Bent(last=lambda deltas: deltas if threading.Event().wait() else deltas)
+        return Bent(last=lambda deltas: [*deltas, *blocked()])
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from core import hookimpl
+from core import Delta, hookimpl
 from core.testing import conformance
 from tests.core.testing.kit.backends_for_tests import FACTS, Bent, Straight
 
 
+NOTES: dict[str, Delta] = {}
+
+
 class Raises(Straight):
     def content(self) -> Any:
-        return Bent(last=lambda deltas: [{}["voice"]])
+        return Bent(last=lambda _: [NOTES["voice"]])
+
+
+def blocked() -> Sequence[Delta]:
+    threading.Event().wait()
+    return ()
 
 
 class Hangs(Straight):
     def content(self) -> Any:
-        return Bent(last=lambda deltas: deltas if threading.Event().wait() else deltas)
+        return Bent(last=lambda deltas: [*deltas, *blocked()])
 
 
 class Misspelt(Straight):
@@ -30,7 +39,7 @@ class Misspelt(Straight):
 def test_the_first_failure_ends_the_run_if_it_shall() -> None:
     report = conformance(Raises, engine=FACTS, first=True)
     assert [str(failure) for failure in report.failures] == [
-        "flush-neither-hangs-nor-raises: KeyError was raised: 'voice' (in <lambda>, line 17 of test_run.py)"
+        "flush-neither-hangs-nor-raises: KeyError was raised: 'voice' (in <lambda>, line 22 of test_run.py)"
     ]
 
 

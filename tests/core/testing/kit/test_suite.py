@@ -29,7 +29,7 @@ def test_a_failure_says_what_the_rule_wants_and_what_there_is() -> None:
         raise AssertionError("this one is silent")
 
     run = Run(bound_rules(Straight)[0].run.bench)
-    with pytest.raises(AssertionError, match="Birds talk.\nBut this one is silent"):
+    with pytest.raises(AssertionError, match=r"Birds talk\.\nBut this one is silent"):
         run.check(birds_talk)
     run.hung = "a-rule"
     with pytest.raises(AssertionError, match="not run, because a-rule hung"):
