@@ -175,8 +175,8 @@ class UpstreamAnswer:
         if self.usage_at == "apart":
             return [*chunks, {**self._head("chat.completion.chunk"), "choices": [], "usage": usage}]
         if self.usage_at == "every":
-            early = [{**chunk, "usage": {**usage, "completion_tokens": 0}} for chunk in chunks[:-1]]
-            chunks = [*early, chunks[-1]]
+            begun = {**usage, "completion_tokens": 0, "total_tokens": usage.get("prompt_tokens", 0)}
+            chunks = [*({**chunk, "usage": begun} for chunk in chunks[:-1]), chunks[-1]]
         return [*chunks[:-1], {**chunks[-1], "usage": usage}]
 
 

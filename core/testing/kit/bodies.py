@@ -41,6 +41,8 @@ FULL: Final[dict[str, Any]] = {
     "temperature": 0.25,
     "max_tokens": 321,
 }
+OURS: Final = frozenset({"thinking", "output_config", "service_tier", "container", "mcp_servers", "context_management"})
+"""Fields at the top of the client's request, which an engine may have, but not with the client's values."""
 
 
 @rule()
@@ -121,8 +123,14 @@ def a_forced_tool_is_asked_for(bench: Bench) -> None:
 @rule()
 def nothing_of_the_clients_protocol_leaks(bench: Bench) -> None:
     """No field and no block of the client's protocol is in the body."""
-    for request in (FULL, {**FULL, "thinking": {"type": "adaptive"}}):
-        _check_leaks(bench.sent(request), "body")
+    facts = bench.facts
+    asked = {**FULL, "stop_sequences": ["END"], "output_config": {"effort": "high"}, "service_tier": "auto"}
+    budget = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "max_tokens": 9000}
+    for request in (FULL, asked, {**asked, "thinking": {"type": "adaptive"}}, {**FULL, **budget}):
+        body = bench.sent(request)
+        _check_leaks(body, "body")
+        theirs = OURS & body.keys() - facts.thinking_on.keys() - facts.thinking_off.keys()
+        need(not theirs, f"the body has {', '.join(sorted(theirs))}, which is of the client's protocol")
 
 
 def _check_leaks(value: Any, place: str) -> None:

@@ -57,6 +57,15 @@ def retry_after_is_passed_on(bench: Bench) -> None:
 
 
 @rule()
+def what_waiting_cannot_mend_is_not_retried(bench: Bench) -> None:
+    """The client's SDK is told not to retry what will not change: a spent quota, a refused key."""
+    for status, code in ((429, "insufficient_quota"), (401, "invalid_api_key"), (402, "billing")):
+        body = dump({"error": {"message": WORDS, "type": code, "code": code}}).encode()
+        for place, reply in bench.serve(body, status=status):
+            same(f"{code}, {place}", "header x-should-retry", reply.headers.get("x-should-retry"), "false")
+
+
+@rule()
 def error_bodies_of_any_shape_are_read(bench: Bench) -> None:
     """The words of an error are found in whatever shape the engine or a proxy put them."""
     *worded, (empty, _) = error_bodies(WORDS, 500)
@@ -164,6 +173,7 @@ def _calling(bench: Bench) -> UpstreamAnswer:
 RULES: Final[tuple[Rule, ...]] = (
     a_status_becomes_its_kind,
     retry_after_is_passed_on,
+    what_waiting_cannot_mend_is_not_retried,
     error_bodies_of_any_shape_are_read,
     an_error_with_status_200_is_an_error,
     an_error_in_a_stream_is_an_error,

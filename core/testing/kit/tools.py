@@ -80,6 +80,15 @@ def text_around_calls_is_kept(bench: Bench) -> None:
 
 
 @rule()
+def arguments_that_are_an_object_are_read(bench: Bench) -> None:
+    """Arguments that the engine sends as an object, not as its JSON text, are the input."""
+    fragment = _fragment(0, {"name": "get_weather", "arguments": {"city": "Oslo"}}, id="call_c", type="function")
+    wire = bench.engine.stream([fragment, piece({}, "tool_calls")])
+    for place, reply in bench.serve(wire):
+        check_calls(place, content_of(place, reply), _calling(bench, CALLS[2:]), bench.facts)
+
+
+@rule()
 def a_call_without_an_id_gets_one(bench: Bench) -> None:
     """A call without an id gets one of its own, and two calls never have the same."""
     for identity in (None, ""):
@@ -152,6 +161,7 @@ RULES: Final[tuple[Rule, ...]] = (
     interleaved_calls_are_told_apart,
     a_call_without_arguments_has_an_empty_input,
     text_around_calls_is_kept,
+    arguments_that_are_an_object_are_read,
     a_call_without_an_id_gets_one,
     a_repeated_head_is_no_new_call,
     calls_without_numbers_are_told_apart,

@@ -19,7 +19,7 @@ class Silent(Straight):
 
 class AnyStop(StopField):
     def look(self, chunk: Any, choice: Any) -> None:
-        self._match = str(choice.get("stop_reason") or "") or None
+        self._match = str(choice.get("stop_reason") or "") or self._match
 
 
 class Gullible(Straight):
