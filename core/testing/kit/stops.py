@@ -117,6 +117,14 @@ def a_report_beside_another_end_is_as_told(bench: Bench) -> None:
 
 
 @rule()
+def an_unknown_finish_reason_is_an_end(bench: Bench) -> None:
+    """A finish_reason that nobody knows is an end like any other."""
+    for finish in ("eos", "FINISHED", "recitation"):
+        answer = bench.engine.answer(text="One", finish_reason=finish)
+        check_all(bench.serve(answer), answer, bench.facts, ("end_turn", None))
+
+
+@rule()
 def an_end_told_twice_is_one_end(bench: Bench) -> None:
     """A finish_reason that is followed by chunks without one, or repeated, stays the end it was."""
     chunks = [
@@ -140,5 +148,6 @@ RULES: Final[tuple[Rule, ...]] = (
     only_the_clients_match_counts,
     a_reported_token_is_end_turn,
     a_report_beside_another_end_is_as_told,
+    an_unknown_finish_reason_is_an_end,
     an_end_told_twice_is_one_end,
 )

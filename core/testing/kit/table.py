@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
+import httpx
 
 from core.errors import ConfigError
 from core.loader.discovery import Catalogue
@@ -105,6 +106,32 @@ def counting_generates_nothing(bench: Bench) -> None:
 
 
 @rule()
+def no_stop_sequence_is_dropped_in_silence(bench: Bench) -> None:
+    """More stop sequences than the engine takes are found by the backend, or refused; never are only some sent."""
+    stops = [f"<end-{number}>" for number in range(40)]
+    upstream, client = _requests(bench, {}, stop_sequences=stops)
+    sent = upstream.asked[0].body.get("stop") or [] if upstream.asked else []
+    need(sent in ([], stops), f"of {len(stops)} stop sequences {len(sent)} were sent, and the client was not told")
+    need(bool(upstream.asked) or 400 <= client.status < 500, f"40 stop sequences are answered by {client.status}")
+
+
+@rule()
+def an_unreachable_engine_is_not_the_clients_fault(bench: Bench) -> None:
+    """An engine that cannot be reached is an error of the server's side."""
+
+    async def unreachable() -> None:
+        raise httpx.ConnectError("refused")
+
+    async def run() -> Client:
+        client = Client(bench.assembly().gateway(Upstream(lambda _: [], hold=unreachable)))
+        await client.ask()
+        return client
+
+    client = bench.run(run)
+    need(client.status >= 500, f"an engine that cannot be reached is told as {client.status}: {client.body[:160]!r}")
+
+
+@rule()
 def unknown_options_are_refused(bench: Bench) -> None:
     """An option that the plugin does not have, or one of another type, stops the start."""
     name, cls = _plugin(bench)
@@ -160,6 +187,8 @@ RULES: Final[tuple[Rule, ...]] = (
     the_dialect_can_be_overridden,
     the_tables_stream_holds,
     counting_generates_nothing,
+    no_stop_sequence_is_dropped_in_silence,
+    an_unreachable_engine_is_not_the_clients_fault,
     unknown_options_are_refused,
     options_that_name_fields_are_used,
 )
