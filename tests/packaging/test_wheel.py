@@ -42,10 +42,10 @@ def test_the_wheel_holds_the_code_alone(installed: Installed) -> None:
     info = f"hookline-{version('hookline')}.dist-info"
     with zipfile.ZipFile(installed.wheel) as wheel:
         names = wheel.namelist()
-    assert {name.split("/")[0] for name in names} == {"core", "plugins", info}
+    assert {name.split("/")[0] for name in names} == {"core", "plugins", "hookline_pytest.py", info}
     tracked = {path.relative_to(installed.tree).as_posix() for path in installed.tree.rglob("*.py")}
     code = {name for name in names if name.endswith(".py")}
-    assert code == {path for path in tracked if path.startswith(("core/", "plugins/"))}
+    assert code == {path for path in tracked if path.startswith(("core/", "plugins/", "hookline_pytest.py"))}
     assert not [name for name in names if "test_" in name or name.endswith((".pyc", ".md"))]
     assert f"{info}/licenses/LICENSE" in names
     templates = {path.name for path in (installed.tree / "core/cli/templates").iterdir()}

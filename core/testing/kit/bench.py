@@ -133,10 +133,14 @@ def _ways(wire: bytes, bytewise: bool) -> Iterator[tuple[bool, str, list[bytes]]
     """Whether the client streams, how the wire is cut in words, and its pieces."""
     ends = [at + 2 for at in range(len(wire) - 2) if wire[at : at + 2] == b"\n\n"]
     places = ends or ([len(wire) // 2] if len(wire) > 1 else [])
-    pieces, how = cut(wire, places), ", event by event" if ends else ", in two"
-    yield True, "", [wire]
-    yield True, how, pieces
-    yield False, how, pieces
+    pieces = cut(wire, places)
+    if ends:
+        yield True, "", [wire]
+        yield True, ", event by event", pieces
+        yield False, ", event by event", pieces
+    else:
+        yield True, ", in two", pieces
+        yield False, "", [wire]
     if bytewise:
         single = cut(wire, list(range(1, len(wire))))
         yield True, ", byte by byte", single

@@ -12,7 +12,7 @@ from core.testing.fold_checks import need
 from core.testing.kit.bench import Bench, copied
 from core.testing.kit.direct import Translators, asking
 from core.testing.kit.engine import piece
-from core.testing.kit.expect import brief, same
+from core.testing.kit.expect import brief, same, stop_of
 from core.testing.kit.rule import Rule, rule
 from core.testing.kit.tools import CALLS
 
@@ -118,26 +118,23 @@ def _said(translators: Translators, kind: type[Text | Thinking]) -> str:
 @rule()
 def requests_share_nothing(bench: Bench) -> None:
     """Two answers that are translated in turns, or one after the other, know nothing of each other."""
-    answers = [*_answers(bench), bench.engine.stopped("END", text="One")]
-    back = bench.assembly().back()
-    stops = [("END",), ()]
-    alone = [
-        _plainly(_translators(bench, stops=stops[at % 2]).run(bench.engine.chunks(each)))
-        for at, each in enumerate(answers)
-    ]
-    running = [Translators(back, asking(stop_sequences=stops[at % 2])) for at in range(len(answers))]
-    lines = [bench.engine.chunks(answer) for answer in answers]
+    engine, back, stops = bench.engine, bench.assembly().back(), ("END",)
+    answers = [engine.stopped("END", text="One"), *_answers(bench)]
+    lines = [engine.chunks(answer) for answer in answers]
+    alone = [_plainly(_translators(bench, stops=stops).run(line)) for line in lines]
+    running = [Translators(back, asking(stop_sequences=stops)) for _ in answers]
     for turn in range(max(map(len, lines))):
         for translators, line in zip(running, lines, strict=True):
             if turn < len(line):
                 translators.feed(line[turn])
     for number, translators in enumerate(running):
         translators.flush()
-        got = _plainly([delta for step in translators.steps for delta in step])
-        same("an answer beside others", "outcome", got, alone[number])
-    again = [
-        _plainly(Translators(back, asking(stop_sequences=stops[at % 2])).run(line)) for at, line in enumerate(lines)
-    ]
+        deltas = [delta for step in translators.steps for delta in step]
+        same("an answer beside others", "outcome", _plainly(deltas), alone[number])
+        if number:
+            told = [delta.reason for delta in deltas if isinstance(delta, Stop)]
+            same("an answer beside others", "stop", told, [stop_of(answers[number])[0]])
+    again = [_plainly(Translators(back, asking(stop_sequences=stops)).run(line)) for line in lines]
     same("answers after others", "outcome", again, alone)
 
 

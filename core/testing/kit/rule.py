@@ -45,14 +45,16 @@ def sentence_of(error: BaseException) -> str:
     """What a failed check has to say, in one line."""
     error = next(leaves(error))
     text = str(error).strip()
-    if isinstance(error, AssertionError) and text.startswith("the gateway failed"):
+    head = text.partition("\n")[0]
+    if isinstance(error, AssertionError) and head.endswith("the gateway failed:"):
         raised = _RAISED.findall(text)
-        return f"the plugin raised {raised[-1].strip()}" if raised else text.splitlines()[0]
+        said = f"the plugin raised {raised[-1].strip()}" if raised else "the gateway failed"
+        return head.removesuffix("the gateway failed:") + said
     if isinstance(error, AssertionError) and text:
-        return text.splitlines()[0]
+        return head
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = f" (in {last[0].name}, line {last[0].lineno} of {last[0].filename.rpartition('/')[2]})" if last else ""
-    return f"{type(error).__name__} was raised: {text.splitlines()[0] if text else 'without a word'}{where}"
+    return f"{type(error).__name__} was raised: {head or 'without a word'}{where}"
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:

@@ -29,15 +29,16 @@ def conformance(
     options: Options | None = None,
     limit: float = LIMIT,
     first: bool = False,
+    rules: Sequence[str] = (),
     **facts: Any,
 ) -> Report:
     """Run every rule that is for this engine, and report.
 
     `backend` is a plugin's class, an instance, its entry point's name or `module:Class`; `wrappers` stand behind it.
     `engine` says how the engine writes; single facts can be given by name instead (`reasoning_field="thoughts"`).
-    `options` are tables by plugin; `first` ends the run with the first failure. A rule that takes more than `limit`
-    seconds fails, and none is run after it. A plugin that hookline would refuse at its start fails the one rule
-    `loads`. For use outside an event loop.
+    `options` are tables by plugin; `first` ends the run with the first failure, `rules` are the names of the only ones
+    to run. A rule that takes more than `limit` seconds fails, and none is run after it. A plugin that hookline would
+    refuse at its start fails the one rule `loads`. For use outside an event loop.
     """
     described = engine if engine is not None else EngineFacts(**facts)
     bench = Bench((backend, *wrappers), described, options or {})
@@ -45,7 +46,14 @@ def conformance(
         bench.assembly()
     except ConfigError as error:
         return Report((), (Failure("loads", str(error)),))
-    return _run(bench, rules_for(described), limit, first=first)
+    return _run(bench, _chosen(rules_for(described), rules), limit, first=first)
+
+
+def _chosen(all_rules: Sequence[Rule], names: Sequence[str]) -> Sequence[Rule]:
+    unknown = sorted(set(names) - {rule.name for rule in all_rules})
+    if unknown:
+        raise ValueError(f"no rule {unknown[0]!r} for this engine; docs/conformance.md lists them")
+    return [rule for rule in all_rules if not names or rule.name in names]
 
 
 def _run(bench: Bench, rules: Sequence[Rule], limit: float, *, first: bool) -> Report:

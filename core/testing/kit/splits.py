@@ -63,12 +63,10 @@ def a_missing_done_changes_nothing(bench: Bench) -> None:
 @rule()
 def an_unended_last_line_is_read(bench: Bench) -> None:
     """The last event counts though its blank line never came."""
-    for usage in ({"prompt_tokens": 3, "completion_tokens": 2}, None):
-        for done in (True, False):
-            answer = _rich(bench, framing=Framing(done=done), usage=usage)
-            wire = bench.engine.wire(answer, stream=True)
-            for less in (1, 2):
-                check_all(bench.serve(wire[:-less]), answer, bench.facts)
+    counts = {"prompt_tokens": 3, "completion_tokens": 2}
+    for usage, done, less in ((counts, True, 2), (counts, False, 1), (counts, False, 2), (None, False, 2)):
+        answer = _rich(bench, framing=Framing(done=done), usage=usage)
+        check_all(bench.serve(bench.engine.wire(answer, stream=True)[:-less]), answer, bench.facts)
 
 
 @rule()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
 from core import ConfigError
@@ -68,3 +69,23 @@ def test_a_misspelt_name_ends_in_its_one_line(plugins: Any, options: Any, line: 
 
 def test_an_engine_without_an_address_is_replayed_too() -> None:
     assert replay(["demo"], [], request={"messages": [{"role": "user", "content": "Hi"}]}).status == 200
+
+
+def test_the_backends_table_is_given_as_in_the_file() -> None:
+    assembly = Assembly(["vllm"], backend={"key": "parrot-key", "extra_body": {"seed": 7}, "max_stops": 2})
+    backend = assembly.back(httpx.MockTransport(lambda _: httpx.Response(500))).client.backend
+    assert backend.key is not None
+    assert backend.key.reveal() == "parrot-key"
+    assert (backend.extra_body, backend.dialect, backend.stream) == ({"seed": 7}, {"max_stops": 2}, "auto")
+
+
+def test_the_tables_stream_holds_unless_another_is_asked_for() -> None:
+    assembly = Assembly(["vllm"], backend={"stream": "never"})
+    network = httpx.MockTransport(lambda _: httpx.Response(500))
+    assert assembly.back(network).client.backend.stream == "never"
+    assert assembly.back(network, "always").client.backend.stream == "always"
+
+
+def test_a_table_that_hookline_would_refuse_is_refused() -> None:
+    with pytest.raises(ConfigError, match="max_stopps"):
+        Assembly(["vllm"], backend={"max_stopps": 2})

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from core.testing import UpstreamAnswer, assert_split_invariant, replay
+from core.testing import BackendConformance, EngineFacts, UpstreamAnswer, assert_split_invariant, replay
 from core.testing.strategies import answers
 from hypothesis import given, settings
 
@@ -11,6 +11,11 @@ from hookline_parrot import Parrot
 
 RECORDED = Path(__file__).parent / "recorded"
 ASK = {"messages": [{"role": "user", "content": "Count to ten."}], "stop_sequences": ["5"]}
+
+
+class TestEveryRule(BackendConformance):
+    backend = Parrot
+    engine = EngineFacts(reasoning_field="thoughts", stop_field="halted_by", top_k=True)
 
 
 @pytest.mark.parametrize("name", ["count.sse", "count.json"])
