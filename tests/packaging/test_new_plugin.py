@@ -38,7 +38,7 @@ def package(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> P
 
 def test_its_own_tests_pass(installed: Installed, package: Path) -> None:
     said = installed.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=package)
-    assert re.search(r"^5 passed", said, re.MULTILINE), said
+    assert re.search(r"^\d{2,} passed", said, re.MULTILINE), said
 
 
 def test_it_is_listed_beside_ours(installed: Installed, package: Path) -> None:
