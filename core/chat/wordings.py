@@ -31,6 +31,7 @@ _SAID: Final[tuple[str, ...]] = (
     # TensorRT-LLM
     r"sum of prompt length \(<prompt>\)[^.]*?max_tokens \(<output>\) should not exceed max_seq_len \(<window>",
     r"sum of prompt length \(<prompt>\).*?should not exceed max_\w+ \(<window>",
+    r"must be greater than 0.*?max_seq_len \(<window>\) - `splited_prompt_len` \(<prompt>",
     # TGI
     r"`max_new_tokens` must be <= <window>\. Given: <prompt> `inputs` tokens and <output> `max_new_tokens`",
     r"`inputs` must have less than <window> tokens\. Given: <prompt>",

@@ -57,6 +57,11 @@ PROMPTS = [
         Length(5000, 0, 4096),
     ),
     (
+        "`default_max_tokens` (-904) must be greater than 0, `default_max_tokens` (-904) = max_seq_len (4096) - "
+        "`splited_prompt_len` (5000) - `query_token_len` (0)",
+        Length(5000, 0, 4096),
+    ),
+    (
         "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens.",
         Length(300000, 0, 272000),
     ),
