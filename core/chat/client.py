@@ -49,6 +49,7 @@ class UpstreamClient:
         key_header: str = AUTHORIZATION,
     ) -> None:
         self.backend = backend
+        self._overridden: tuple[Dialect, Dialect] | None = None
         self._transport = transport or make_transport(backend)
         self._headers = fixed_headers(backend, key_header)
         self._url = chat_url(backend.url, backend.query) if backend.url else None
@@ -73,7 +74,12 @@ class UpstreamClient:
 
     def dialect(self, base: Dialect) -> Dialect:
         """The plugin's dialect with the single fields that the backend's table overrides."""
-        return attrs.evolve(base, **self.backend.dialect) if self.backend.dialect else base
+        if not self.backend.dialect:
+            return base
+        # Asked for several times a request, and a backend has one dialect: the last one made is kept.
+        if self._overridden is None or self._overridden[0] is not base:
+            self._overridden = (base, attrs.evolve(base, **self.backend.dialect))
+        return self._overridden[1]
 
     async def post(self, body: bytes, url: str = "") -> httpx.Response:
         """POST to the chat completions of the backend, or of `url` instead; the open response of a success.

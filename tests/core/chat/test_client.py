@@ -347,3 +347,14 @@ async def test_secrets_are_hidden_word_by_word_and_those_of_the_query_too() -> N
         with pytest.raises(UpstreamError) as caught:
             await client.post(b"{}")
     assert caught.value.message == "bad key [hidden] for [hidden] [hidden]"
+
+
+def test_a_dialect_is_put_together_once_and_anew_for_another() -> None:
+    client = UpstreamClient(
+        BackendConfig("up", ("openai",), dialect={"max_stops": 2}), httpx.MockTransport(lambda _: httpx.Response(200))
+    )
+    first, second = Dialect(), Dialect(top_k=True)
+    assert client.dialect(first) is client.dialect(first)
+    assert (client.dialect(first).max_stops, client.dialect(first).top_k) == (2, False)
+    assert (client.dialect(second).max_stops, client.dialect(second).top_k) == (2, True)
+    assert client.dialect(first).top_k is False
