@@ -10,6 +10,8 @@ from core.deltas import Delta, Model, State, Stop, Text, Thinking, ToolUse, Usag
 from core.errors import ConfigError, GatewayError, Kind, RequestError, UpstreamError
 from core.estimate import TokenEstimate, estimate_input_tokens, estimate_tokens
 from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, UpstreamCall, hookimpl
+from core.page import Page
+from core.record import Record
 from core.request import (
     Block,
     Candidate,
@@ -53,6 +55,8 @@ __all__ = [
     "Model",
     "OtherBlock",
     "OtherTool",
+    "Page",
+    "Record",
     "RedactedThinkingBlock",
     "Request",
     "RequestError",

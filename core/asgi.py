@@ -1,7 +1,8 @@
-"""The only file that knows ASGI: lifespan, the body and its limit, a client that leaves, headers."""
+"""The only file that knows ASGI: lifespan, the body and its limits, a client that leaves or stalls, headers."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -10,12 +11,15 @@ from typing import Any, Final
 import anyio
 import structlog
 
-from core.errors import RequestError
-from core.gateway import Gateway
+from core.errors import GatewayError, RequestError
+from core.gateway import Gateway, going
+from core.health import health_page
+from core.orphan import shutdown_asked
+from core.page import Page
 from core.request import HTTPRequest
 
-BODY_LIMIT: Final = 32 * 1024 * 1024
-"""Bytes of a request body, the limit of the Messages API itself."""
+BEAT: Final = 1.0
+"""Seconds between two looks at clients that stall, and at the server's wish to end."""
 
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
@@ -27,6 +31,21 @@ class ASGIApp:
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
+        self.draining = False
+        self._open: set[_Sink] = set()
+        self._shutdown_asked = shutdown_asked()
+
+    @property
+    def drain_timeout(self) -> float:
+        """Seconds that running requests have left once draining began."""
+        return self.gateway.server.drain_timeout
+
+    def begin_drain(self) -> None:
+        """The server shall end: what runs may finish within `drain_timeout`, and is then ended with an error."""
+        if not self.draining:
+            self.draining = True
+            structlog.get_logger().info("draining", requests=len(self._open), seconds=self.drain_timeout)
+            asyncio.get_running_loop().call_later(self.drain_timeout, self.gateway.interrupt, going())
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """One connection's lifespan or request."""
@@ -49,41 +68,90 @@ class ASGIApp:
                 await send({"type": "lifespan.startup.failed", "message": f"{type(error).__name__}: {error} {notes}"})
                 return
             await send({"type": "lifespan.startup.complete"})
-            await receive()
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._beat)
+                await receive()
+                group.cancel_scope.cancel()
         await send({"type": "lifespan.shutdown.complete"})
 
+    async def _beat(self) -> None:
+        loop = asyncio.get_running_loop()
+        limit = self.gateway.server.client_timeout
+        while True:
+            await anyio.sleep(min(BEAT, limit / 4))
+            for sink in list(self._open):
+                if sink.since and loop.time() - sink.since > limit:
+                    sink.give_up()
+            if self._shutdown_asked():
+                self.begin_drain()
+
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        refusal = None
-        try:
-            body = await _read(scope["headers"], receive)
-        except RequestError as error:
-            body, refusal = b"", error
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        if scope["method"] in {"GET", "HEAD"} and (page := health_page(path, ready=not self.draining)):
+            await _send_page(send, page, head=scope["method"] == "HEAD")
+            return
+        body: bytes | None = b""
+        refusal = self._refusal(scope["headers"])
+        if refusal is None:
+            try:
+                body = await self._body(scope["headers"], receive)
+            except RequestError as error:
+                refusal = error
         if body is None:
             return
         client = scope.get("client")
         http = HTTPRequest(
             method=scope["method"],
-            path=(scope.get("raw_path") or scope["path"].encode()).decode("latin-1"),
+            path=path,
             query=scope["query_string"],
             headers=scope["headers"],
             body=body,
             id=f"req_{secrets.token_hex(12)}",
             client=f"{client[0]}:{client[1]}" if client else "",
         )
+        # A body that was not read to its end spoils an HTTP/1 connection for the next request.
+        close = (refusal is not None or self.draining) and scope["http_version"].startswith("1")
         async with anyio.create_task_group() as group:
-            group.start_soon(_watch, receive, group.cancel_scope)
-            with suppress(OSError):  # the client's socket is gone: the same as leaving
-                # A body that was not read to its end spoils an HTTP/1 connection for the next request.
-                close = refusal is not None and scope["http_version"].startswith("1")
-                await self.gateway.handle(http, _Sink(send, close=close), refusal)
-            group.cancel_scope.cancel()
+            sink = _Sink(send, group.cancel_scope, close=close)
+            self._open.add(sink)
+            group.start_soon(_watch, receive, sink)
+            try:
+                with suppress(OSError):  # the client's socket is gone: the same as leaving
+                    await self.gateway.handle(http, sink, refusal)
+            finally:
+                self._open.discard(sink)
+                group.cancel_scope.cancel()
+
+    def _refusal(self, headers: Sequence[tuple[bytes, bytes]]) -> GatewayError | None:
+        """Why a request may not even be read, or None."""
+        if len(self._open) >= self.gateway.server.max_concurrent:
+            said = "the gateway serves as many requests as it may; try again in a moment"
+            return GatewayError(said, kind="overloaded", retry_after=1, should_retry=True)
+        names = {name for name, _ in headers}
+        if b"transfer-encoding" in names and b"content-length" in names:
+            # RFC 9112, 6.3: what another server on the way may take for two requests.
+            return RequestError("headers: both Transfer-Encoding and Content-Length are given; send one of them")
+        return None
+
+    async def _body(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> bytes | None:
+        limits = self.gateway.server
+        with anyio.move_on_after(limits.body_timeout):
+            return await _read(headers, receive, limits.max_body)
+        said = f"the request's body did not come within {limits.body_timeout:g} seconds"
+        raise RequestError(said, status=408)
 
 
-async def _read(headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> bytes | None:
+async def _send_page(send: Send, page: Page, *, head: bool) -> None:
+    headers = [(b"content-type", page.content_type.encode()), (b"content-length", b"%d" % len(page.body))]
+    await send({"type": "http.response.start", "status": page.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head else page.body, "more_body": False})
+
+
+async def _read(headers: Sequence[tuple[bytes, bytes]], receive: Receive, limit: int) -> bytes | None:
     """The request's body; None when the client left before its end. Raises RequestError over the limit."""
     announced = next((value for name, value in headers if name == b"content-length"), b"")
-    if announced.isdigit() and int(announced) > BODY_LIMIT:
-        raise _too_large()
+    if announced.isdigit() and int(announced) > limit:
+        raise _too_large(limit)
     parts: list[bytes] = []
     size = 0
     while True:
@@ -93,30 +161,42 @@ async def _read(headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> byt
         if data := event.get("body", b""):
             parts.append(data)
             size += len(data)
-            if size > BODY_LIMIT:
-                raise _too_large()
+            if size > limit:
+                raise _too_large(limit)
         if not event.get("more_body", False):
             return b"".join(parts)
 
 
-def _too_large() -> RequestError:
-    return RequestError(f"Request exceeds the maximum size of {BODY_LIMIT} bytes", kind="too_large")
+def _too_large(limit: int) -> RequestError:
+    return RequestError(f"Request exceeds the maximum size of {limit} bytes", kind="too_large")
 
 
-async def _watch(receive: Receive, scope: anyio.CancelScope) -> None:
+async def _watch(receive: Receive, sink: _Sink) -> None:
     """Cancel the request when its client leaves: Hypercorn's `send` never fails, only `receive` tells."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    scope.cancel()
+    sink.give_up()
 
 
 class _Sink:
-    """Sends an answer; a body that is complete at once gets its content-length."""
+    """Sends an answer; a body that is complete at once gets its content-length.
 
-    def __init__(self, send: Send, *, close: bool) -> None:
+    `since` is when the client began to take what is being sent (the loop's time), 0 when nothing is.
+    """
+
+    def __init__(self, send: Send, scope: anyio.CancelScope, *, close: bool) -> None:
+        self.gone = False
+        self.since = 0.0
         self._send = send
+        self._scope = scope
         self._close = close
         self._head: Event | None = None
+        self._time = asyncio.get_running_loop().time
+
+    def give_up(self) -> None:
+        """Nothing reaches the client any more: end its request."""
+        self.gone = True
+        self._scope.cancel()
 
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Keep status and headers for the first bytes."""
@@ -125,9 +205,15 @@ class _Sink:
 
     async def send(self, data: bytes, more: bool) -> None:
         """Send bytes, after the head if it is still here."""
-        if self._head is not None:
-            if not more:
-                self._head["headers"].append((b"content-length", b"%d" % len(data)))
-            head, self._head = self._head, None
-            await self._send(head)
-        await self._send({"type": "http.response.body", "body": data, "more_body": more})
+        self.since = self._time()
+        try:
+            if self._head is not None:
+                if not more:
+                    self._head["headers"].append((b"content-length", b"%d" % len(data)))
+                head, self._head = self._head, None
+                await self._send(head)
+            await self._send({"type": "http.response.body", "body": data, "more_body": more})
+        except OSError:
+            self.gone = True
+            raise
+        self.since = 0.0

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, Final
 
 import anyio
 import attrs
 import pluggy
 import structlog
 
+from core.around import Around
 from core.culprit import FAULTS, notes_of
 from core.deltas import Stop
 from core.errors import GatewayError, RequestError, UpstreamError
 from core.hookspecs import UpstreamCall
 from core.loader import Loaded
 from core.outlet import Outlet, Sink
+from core.page import Page
 from core.pipeline import Back, Pipeline
 from core.record import Record
 from core.request import HTTPRequest, Request, Route
 from core.translation import Translation
+from core.vigil import Vigil
+
+FAREWELL: Final = 2.0
+"""Seconds in which a client is told that the server goes."""
+
+
+def going() -> GatewayError:
+    """What a client gets whose request the server cannot finish because it ends itself."""
+    return GatewayError("the server is shutting down", kind="overloaded", retry_after=1, should_retry=True)
 
 
 class Gateway:
@@ -33,6 +44,9 @@ class Gateway:
         # The longest path first, so that /llm/v1 is not taken for something below /llm.
         self._mounts = sorted(mounts, key=lambda mount: -len(mount[0]))
         self._log = structlog.get_logger()
+        self.server = loaded.config.server
+        self._vigils: set[Vigil] = set()
+        self._pages = [pipeline for pipeline in loaded.pipelines if pipeline.answers("page")]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -45,25 +59,51 @@ class Gateway:
                     await _enter(stack, implementation)
             yield
 
-    async def handle(self, http: HTTPRequest, sink: Sink, refusal: RequestError | None = None) -> None:
+    async def handle(self, http: HTTPRequest, sink: Sink, refusal: GatewayError | None = None) -> None:
         """Serve one request; `http.path` is the whole path. With `refusal` the request is answered by that error.
 
-        Never raises but for cancellation (the client left) and what `sink` raises.
+        Never raises but for cancellation (the client left, or the server goes) and what `sink` raises.
         """
+        if self._pages and http.method == "GET" and await self._page(http, sink):
+            return
         pipeline, http, nowhere = self._mounted(http)
         record = Record(http, pipeline=pipeline.name)
         out = Outlet(sink, record, blame=pipeline.blame)
+        around = Around(pipeline, http, record)
+        cancelled = True
         try:
-            await self._serve(pipeline, http, out, refusal or nowhere)
+            try:
+                await self._serve(pipeline, http, out, refusal or nowhere, around)
+            except anyio.get_cancelled_exc_class():
+                await self._interrupted(pipeline, http, out)
+                raise
+            cancelled = False
         except BaseException:
-            record.left = True
+            record.left = sink.gone
             raise
         finally:
-            self._log.log(record.level, "request", **record.fields())
+            out.drop_ping()
+            record.ended = time.monotonic()
+            for fault in await around.leave(cancelled=cancelled):
+                self._log_fault(record, fault)
 
-    async def _serve(self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, refusal: RequestError | None) -> None:
+    def interrupt(self, error: GatewayError) -> None:
+        """End every request that waits for an upstream with this error."""
+        for vigil in list(self._vigils):
+            vigil.fail(error)
+
+    async def _interrupted(self, pipeline: Pipeline, http: HTTPRequest, out: Outlet) -> None:
+        """The server takes the request's task away: its client, if it is still there, is told."""
+        if not out.sink.gone:
+            with anyio.move_on_after(FAREWELL, shield=True), suppress(OSError):
+                await self._fail(pipeline, http, out, going())
+
+    async def _serve(
+        self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, refusal: GatewayError | None, around: Around
+    ) -> None:
         record = out.record
         try:
+            refusal = await around.enter() or refusal
             if http.method == "HEAD" and not (http.mount + http.path).strip("/"):
                 # Claude Code opens its connection this way before the first request.
                 out.answer = pipeline.serialize(http, None)
@@ -95,33 +135,45 @@ class Gateway:
         back = pipeline.backs.get(route.backend)
         if back is None:
             raise RequestError(f"model: {request.model} goes to a backend that is not here", kind="not_found")
-        limit = back.client.backend.total_timeout
-        with anyio.move_on_after(limit) as scope:
-            await self._attempt(back, request, route, out)
-        if scope.cancelled_caught:
-            raise UpstreamError(f"the answer was not complete after {limit:g} seconds", kind="timeout")
+        with anyio.CancelScope() as scope:
+            vigil = Vigil(back.client.backend, self.server.ping_interval, give_up=scope.cancel, ping=out.ping)
+            self._vigils.add(vigil)
+            try:
+                await self._attempt(back, request, route, out, vigil)
+            finally:
+                self._vigils.discard(vigil)
+                vigil.end()
+        if vigil.error is not None and scope.cancelled_caught:
+            raise vigil.error
 
-    async def _attempt(self, back: Back, request: Request, route: Route, out: Outlet) -> None:
+    async def _attempt(self, back: Back, request: Request, route: Route, out: Outlet, vigil: Vigil) -> None:
         content, stop = back.translate_content(request, route), back.translate_stop(request, route)
         translators = out.translators = Translation(content, stop, back.blame)
         call = back.call_upstream(request, route)
         try:
-            await self._receive(call, request, translators, out)
+            await self._receive(call, request, translators, out, vigil)
         except GatewayError:
             raise
         except FAULTS as error:
             back.blame(error, "call_upstream", "call")
             raise
 
-    async def _receive(self, call: UpstreamCall, request: Request, translators: Translation, out: Outlet) -> None:
+    async def _receive(
+        self, call: UpstreamCall, request: Request, translators: Translation, out: Outlet, vigil: Vigil
+    ) -> None:
         async with call as batches:
             out.record.accepted = time.monotonic()
+            vigil.accepted()
             stopped = False
             async for chunks in batches:
                 deltas, stopped = translators.feed(chunks)
-                await out.feed(deltas)
+                vigil.waits = False
+                told = await out.feed(deltas)
+                vigil.waits = True
+                vigil.heard(told=told, begun=bool(deltas))
                 if stopped:
                     break
+            vigil.waits = False
             if not stopped:
                 deltas, stopped = translators.flush()
                 if not stopped and request.task == "message":
@@ -132,6 +184,8 @@ class Gateway:
                 await out.finish(())
 
     async def _fail(self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, error: GatewayError) -> None:
+        if out.ended:
+            return
         out.record.error = error
         try:
             if out.answer is None:
@@ -151,6 +205,19 @@ class Gateway:
         backend = record.route.backend if record.route is not None else None
         place = {"id": record.http.id, "pipeline": record.pipeline, "backend": backend}
         self._log.error("fault", **place, notes=notes_of(fault), exc_info=fault)
+
+    async def _page(self, http: HTTPRequest, sink: Sink) -> bool:
+        """Serve a plugin's own page, if the path is one's; such a request has no record."""
+        try:
+            page = next((found for pipeline in self._pages if (found := pipeline.page(http)) is not None), None)
+        except FAULTS as fault:
+            self._log_fault(Record(http), fault)
+            page = Page(b"this page failed; the log has the details\n", status=500)
+        if page is None:
+            return False
+        await sink.start(page.status, [(b"content-type", page.content_type.encode())])
+        await sink.send(page.body, False)
+        return True
 
     def _mounted(self, http: HTTPRequest) -> tuple[Pipeline, HTTPRequest, RequestError | None]:
         """The pipeline that the path belongs to; a path of nobody's is refused by the first one, in its envelope."""

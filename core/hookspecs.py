@@ -16,11 +16,13 @@ import pluggy
 
 from core.deltas import Delta, Model
 from core.errors import GatewayError
+from core.page import Page
 from core.request import HTTPRequest, Request, Route
 
 if TYPE_CHECKING:
     from core.chat.client import UpstreamClient
     from core.config import Config
+    from core.record import Record
 
 PROJECT = "hookline"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -110,6 +112,18 @@ class Hooks:
         """A translator for this one answer; it sees each chunk with the deltas that `translate_content` made of it."""
 
     # --- beside the six ---
+
+    @hookspec
+    def exchange(self, http: HTTPRequest, record: Record) -> AbstractAsyncContextManager[Any] | None:
+        """Once per request: a context around the whole of it, from before it is read until its last byte is out. It may
+        refuse on entering by raising a GatewayError, which the client gets. On leaving, which it always does without
+        an exception, `record` says how the request ended. Of several, the one listed last is the outermost. None:
+        nothing to do for this one."""
+
+    @hookspec(firstresult=True)
+    def page(self, http: HTTPRequest) -> Page | None:
+        """Answer a GET for a path of the plugin's own; `http.path` is the whole path, `http.mount` empty. None: not
+        mine. No other hook is called for such a request."""
 
     @hookspec
     def list_models(

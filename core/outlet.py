@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Literal, Protocol
 
 import attrs
@@ -23,7 +25,9 @@ _LAST_WORDS: Final = (
 
 
 class Sink(Protocol):
-    """Where an answer's bytes go."""
+    """Where an answer's bytes go. `gone` is whether the client has left: nothing reaches it any more."""
+
+    gone: bool
 
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Status and headers, once, before the first bytes."""
@@ -41,13 +45,18 @@ class Outlet:
     answer: Answer | None = None
     translators: Translation | None = None
     started: bool = False
+    ended: bool = False
     blame: Callable[[BaseException, str, str], None] = no_blame
+    _pinging: asyncio.Task[None] | None = attrs.field(init=False, default=None)
 
-    async def feed(self, deltas: Sequence[Delta]) -> None:
-        """Deltas for the answer."""
-        if deltas and self.answer is not None:
-            self.record.note(deltas)
-            await self.write(self.say("feed", deltas))
+    async def feed(self, deltas: Sequence[Delta]) -> bool:
+        """Deltas for the answer; whether any bytes went out."""
+        if not deltas or self.answer is None:
+            return False
+        self.record.note(deltas)
+        data = self.say("feed", deltas)
+        await self.write(data)
+        return bool(data)
 
     async def finish(self, deltas: Sequence[Delta]) -> None:
         """The last deltas and the end."""
@@ -55,7 +64,23 @@ class Outlet:
             self.record.note(deltas)
             await self.write(self.say("feed", deltas) + self.say("finish"), last=True)
 
-    def say(self, method: Literal["feed", "finish", "fail"], *arguments: Any) -> bytes:
+    def ping(self) -> bool:
+        """Show the client life, in a task of its own: this one waits for the upstream. False where there is no way."""
+        data = self.say("ping") if self.answer is not None else b""
+        if data and (self._pinging is None or self._pinging.done()):
+            self._pinging = asyncio.get_running_loop().create_task(self._send_ping(data))
+        return bool(data)
+
+    def drop_ping(self) -> None:
+        """End one that is still on its way: the client has left."""
+        if self._pinging is not None:
+            self._pinging.cancel()
+
+    async def _send_ping(self, data: bytes) -> None:
+        with suppress(OSError):  # the request's own task will meet the same
+            await self._out(data, last=False)
+
+    def say(self, method: Literal["feed", "ping", "finish", "fail"], *arguments: Any) -> bytes:
         """What the writer's method gives; what it raises is noted with `blame`."""
         try:
             data = getattr(self.answer, method)(*arguments)
@@ -70,12 +95,20 @@ class Outlet:
         """Send; status and headers go out before the first bytes, not earlier."""
         if not (data or last) or (self.answer is None and not self.started):
             return
+        if self._pinging is not None:
+            # A ping may hold the message's start, so it goes whole and first, whatever becomes of this task.
+            await asyncio.shield(self._pinging)
+            self._pinging = None
+        await self._out(data, last=last)
+
+    async def _out(self, data: bytes, *, last: bool) -> None:
         try:
             if not self.started and self.answer is not None:
                 self.started = True
                 self.record.status = self.answer.status
                 self.record.first = time.monotonic()
                 await self.sink.start(self.answer.status, self.answer.headers)
+            self.ended = last
             await self.sink.send(data, not last)
         except OSError as error:
             note(error, "sending to the client")

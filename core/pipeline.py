@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -11,6 +12,8 @@ import pluggy
 from core.culprit import FAULTS, Suspects, chunk_in_words, note
 from core.deltas import Model
 from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, UpstreamCall
+from core.page import Page
+from core.record import Record
 from core.request import HTTPRequest, Request, Route
 
 if TYPE_CHECKING:
@@ -83,6 +86,26 @@ class Pipeline:
         """The answer's writer."""
         found = self._call("serialize", http=http, request=request)
         return _checked(found, _ANSWER, self.manager, "serialize", f"pipeline {self.name!r}")  # type: ignore[no-any-return]
+
+    def exchange(self, http: HTTPRequest, record: Record) -> list[AbstractAsyncContextManager[Any]]:
+        """What the plugins put around the request, outermost first."""
+        if not self.answers("exchange"):
+            return []
+        found = [context for context in self._call("exchange", http=http, record=record) if context is not None]
+        for context in found:
+            _checked(context, _CALL, self.manager, "exchange", f"pipeline {self.name!r}")
+        return found
+
+    def page(self, http: HTTPRequest) -> Page | None:
+        """A plugin's own answer to a GET, or None."""
+        found = self._call("page", http=http)
+        if not isinstance(found, Page | None):
+            raise TypeError(f"page of pipeline {self.name!r} answered {type(found).__name__}, not Page")
+        return found
+
+    def answers(self, hook: str) -> bool:
+        """Whether any plugin here implements the hook."""
+        return bool(getattr(self.manager.hook, hook).get_hookimpls())
 
     async def list_models(self, http: HTTPRequest, request: Request) -> list[Model]:
         """All plugins' models, in the order of the plugins, those that backends list included.

@@ -25,23 +25,30 @@ class Record:
     route: Route | None = None
     status: int = 0
     accepted: float = 0.0
+    """When the upstream took the request."""
+    first_delta: float = 0.0
+    """When the first piece of the answer was there: the first token."""
     first: float = 0.0
+    """When the first bytes went to the client."""
+    ended: float = 0.0
+    """When the last ones had gone, or the client had left."""
     usage: Usage | None = None
     stop: Stop | None = None
     error: GatewayError | None = None
     left: bool = False
 
     def note(self, deltas: Sequence[Delta]) -> None:
-        """Remember what the deltas say about tokens and the end."""
+        """Remember what the deltas say about tokens and the end, and when the first came."""
         for delta in deltas:
             if isinstance(delta, Usage):
                 self.usage = delta
             elif isinstance(delta, Stop):
                 self.stop = delta
+            elif not self.first_delta:
+                self.first_delta = time.monotonic()
 
     def fields(self) -> dict[str, Any]:
         """The log line's fields: who asked for what, who answered, times in milliseconds, tokens, and how it ended."""
-        now = time.monotonic()
         out: dict[str, Any] = {
             "id": self.http.id,
             "client": self.http.client,
@@ -49,7 +56,7 @@ class Record:
             "method": self.http.method,
             "path": self.http.mount + self.http.path,
             "status": self.status,
-            "ms": _ms(self.started, now),
+            "ms": _ms(self.started, self.ended or time.monotonic()),
         }
         if self.request is not None:
             out |= {"task": self.request.task, "model": self.request.model, "stream": self.request.stream}
@@ -76,7 +83,7 @@ class Record:
         return logging.ERROR if self.error.status >= 500 else logging.WARNING
 
     def _moments(self) -> tuple[tuple[str, float], ...]:
-        return ("accepted", self.accepted), ("first", self.first)
+        return ("accepted", self.accepted), ("first_delta", self.first_delta), ("first", self.first)
 
 
 def _ms(start: float, end: float) -> float:

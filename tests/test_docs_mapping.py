@@ -17,7 +17,18 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "mapping.md"
 HOW = ("maps", "emulated", "dropped", "refused", "noted")
 NODE = re.compile(r"`(tests/mapping/test_\w+\.py::test_\w+)`")
-NOT_ENGINES = ("anthropic", "models", "demo", "embedded", "think_tags", "stop_scan", "capture")
+NOT_ENGINES = (
+    "anthropic",
+    "models",
+    "access_log",
+    "metrics",
+    "tracing",
+    "demo",
+    "embedded",
+    "think_tags",
+    "stop_scan",
+    "capture",
+)
 
 
 @attrs.frozen

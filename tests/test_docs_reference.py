@@ -88,6 +88,7 @@ def test_the_fields_of_the_log_are_the_record_s() -> None:
         request=Request("message"),
         route=Route((Candidate("b", "m"),)),
         accepted=1.0,
+        first_delta=1.0,
         first=1.0,
         usage=Usage(1, 1),
         stop=Stop("end_turn"),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from core.chat.dialect import Dialect
 from core.cli.installed import InstalledPlugin
-from core.config import BackendConfig, PipelineConfig
+from core.config import BackendConfig, PipelineConfig, ServerConfig
 from core.config.schema import Schema, class_schema, options_schema
 
 _MODULE: Final = ":"
@@ -17,10 +17,20 @@ _SECONDS: Final[Schema] = {"exclusiveMinimum": 0}
 _BACKEND: Final[Mapping[str, Schema]] = {
     "url": {"pattern": "^[hH][tT][tT][pP][sS]?://[^/]"},
     "connect_timeout": _SECONDS,
+    "first_timeout": _SECONDS,
     "read_timeout": _SECONDS,
     "total_timeout": _SECONDS,
 }
 """What the start wants of these keys beyond their types."""
+_SERVER: Final[Mapping[str, Schema]] = {
+    "max_body": {"minimum": 1},
+    "body_timeout": _SECONDS,
+    "max_concurrent": {"minimum": 1},
+    "client_timeout": _SECONDS,
+    "ping_interval": _SECONDS,
+    "drain_timeout": {"minimum": 0},
+}
+"""The same for [server]."""
 _PATHS: Final[Schema] = {"type": "array", "items": {"type": "string", "pattern": "^/"}, "minItems": 1}
 
 
@@ -42,10 +52,11 @@ def schema_of(plugins: Sequence[InstalledPlugin]) -> Schema:
             **fronts,
             "pipelines": _named({"$ref": "#/$defs/pipeline"}, "What clients see."),
             "backends": _named({"$ref": "#/$defs/backend"}, "The upstream servers."),
+            "server": {"$ref": "#/$defs/server"},
         },
         "patternProperties": {_MODULE: _FREE},
         "additionalProperties": False,
-        "$defs": {"pipeline": _pipeline(fronts, names), "backend": _backend(tables, names)},
+        "$defs": {"pipeline": _pipeline(fronts, names), "backend": _backend(tables, names), "server": _server()},
     }
 
 
@@ -65,6 +76,11 @@ def _backend(tables: Mapping[str, Schema], names: Schema) -> Schema:
     # The default that counts is the one of the engine's own dialect, which differs from the class's.
     dialect = {name: _without_default(field) for name, field in _keys(Dialect, ()).items()}
     return _closed(["plugins"], {**tables, **dialect, **keys})
+
+
+def _server() -> Schema:
+    keys = {name: {**field, **_SERVER[name]} for name, field in _keys(ServerConfig, ()).items()}
+    return {"type": "object", "properties": keys, "additionalProperties": False}
 
 
 def _closed(required: list[str], properties: Mapping[str, Schema]) -> Schema:

@@ -12,13 +12,16 @@ import cattrs
 
 from core.chat.dialect import Dialect
 from core.config.faults import TableError, did_you_mean, dotted, placed
-from core.config.rules import check_backend, check_dialect, check_pipeline, check_pipelines
+from core.config.rules import check_backend, check_dialect, check_pipeline, check_pipelines, check_server
 from core.config.tables import keys_of, structure
 from core.config.types import kind_of, make_converter
-from core.config.values import BackendConfig, Config, PipelineConfig
+from core.config.values import BackendConfig, Config, PipelineConfig, ServerConfig
 from core.errors import ConfigError
 
 Table = dict[str, Any]
+
+_OURS = ("pipelines", "backends", "server")
+"""The top-level tables that are no plugin's."""
 
 
 def config_path(environ: Mapping[str, str]) -> Path:
@@ -39,7 +42,8 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     with placed(file):
         check_pipelines(pipelines, backends)
         options = _front_options(tables, pipelines, backends)
-    return Config(file, tuple(pipelines), {backend.name: backend for backend in backends}, options)
+    server = _server(converter, file, tables.get("server", {}))
+    return Config(file, tuple(pipelines), {backend.name: backend for backend in backends}, options, server)
 
 
 def _parse(path: Path, file: str) -> Table:
@@ -67,9 +71,14 @@ def _named(tables: Table, group: str, file: str) -> list[tuple[str, Table]]:
             if not isinstance(table, dict):
                 raise TableError(f"expected a table [{group}.NAME], got {kind_of(table)}", key=dotted(name))
     if not found:
-        near = did_you_mean(group, [name for name in tables if name not in {"pipelines", "backends"}], "tables here")
+        near = did_you_mean(group, [name for name in tables if name not in _OURS], "tables here")
         raise ConfigError(f"no table [{group}.NAME]", file=file, hint=near or "add one")
     return list(found.items())
+
+
+def _server(converter: cattrs.Converter, file: str, table: Any) -> ServerConfig:
+    with placed(file, "server"):
+        return check_server(structure(converter, table, ServerConfig))
 
 
 def _pipeline(converter: cattrs.Converter, file: str, name: str, table: Table) -> PipelineConfig:
@@ -122,7 +131,7 @@ def _front_options(
     listed = {name for pipeline in pipelines for name in pipeline.plugins} | {"models"}
     options = {}
     for name, table in tables.items():
-        if name in {"pipelines", "backends"}:
+        if name in _OURS:
             continue
         if name not in listed:
             raise _unknown_table(name, listed, backends)
@@ -137,5 +146,5 @@ def _unknown_table(name: str, listed: set[str], backends: Sequence[BackendConfig
     if owner is not None:
         hint = f"options of a backend's plugin belong in [{dotted('backends', owner, name)}]"
     else:
-        hint = did_you_mean(name, listed | {"pipelines", "backends"})
+        hint = did_you_mean(name, listed | set(_OURS))
     return TableError(f"unknown table [{dotted(name)}]", hint=hint)

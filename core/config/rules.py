@@ -13,7 +13,7 @@ import attrs
 
 from core.config.faults import TableError, did_you_mean, dotted
 from core.config.urls import check_api_url, check_url
-from core.config.values import BackendConfig, PipelineConfig, Secret
+from core.config.values import BackendConfig, PipelineConfig, Secret, ServerConfig
 
 _ENDPOINTS: Final = ("messages", "models")
 """What clients add to the path of a pipeline: below such a one they would find nothing."""
@@ -50,16 +50,33 @@ def check_backend(backend: BackendConfig, folder: Path) -> BackendConfig:
     wraps = backend.wraps or ()
     _no_duplicates(backend.plugins, "plugins")
     _no_duplicates((*backend.plugins, *wraps), "wraps")
-    for key in ("connect_timeout", "read_timeout", "total_timeout"):
-        value = getattr(backend, key)
-        if not (value > 0 and math.isfinite(value)):
-            raise TableError(f"expected seconds above 0, got {value:g}", key=key)
+    for key in ("connect_timeout", "first_timeout", "read_timeout", "total_timeout"):
+        _check_seconds(backend, key)
     if backend.url:
         check_api_url(backend.url)
     if backend.proxy is not None:
         check_url(backend.proxy.reveal(), "proxy")
     _check_headers(backend)
     return attrs.evolve(backend, ca=_checked_ca(folder / backend.ca)) if backend.ca else backend
+
+
+def check_server(server: ServerConfig) -> ServerConfig:
+    """The table as it is. Raises TableError."""
+    for key in ("body_timeout", "client_timeout", "ping_interval"):
+        _check_seconds(server, key)
+    if not (server.drain_timeout >= 0 and math.isfinite(server.drain_timeout)):
+        raise TableError(f"expected seconds from 0 up, got {server.drain_timeout:g}", key="drain_timeout")
+    for key in ("max_body", "max_concurrent"):
+        value = getattr(server, key)
+        if value < 1:
+            raise TableError(f"expected a number from 1 up, got {value}", key=key)
+    return server
+
+
+def _check_seconds(table: BackendConfig | ServerConfig, key: str) -> None:
+    value = getattr(table, key)
+    if not (value > 0 and math.isfinite(value)):
+        raise TableError(f"expected seconds above 0, got {value:g}", key=key)
 
 
 def check_dialect(dialect: Mapping[str, Any]) -> None:

@@ -60,8 +60,10 @@ class BackendConfig:
     """A file of certificates to trust, relative to this file."""
     connect_timeout: float = 10.0
     """Seconds to connect."""
+    first_timeout: float = 600.0
+    """Seconds from the sending of the request to the first piece of the answer: a slow machine reads a long prompt."""
     read_timeout: float = 600.0
-    """Seconds of silence, before the first byte or between two."""
+    """Seconds of silence between two pieces of the answer."""
     total_timeout: float = 3600.0
     """Seconds for the whole answer."""
     stream: Literal["auto", "always", "never"] = "auto"
@@ -73,6 +75,24 @@ class BackendConfig:
 
 
 @attrs.frozen
+class ServerConfig:
+    """The `[server]` table: the limits of the door and of a process's life, for all pipelines."""
+
+    max_body: int = 32 * 1024 * 1024
+    """Bytes of a request's body; the default is the limit of the Messages API itself."""
+    body_timeout: float = 60.0
+    """Seconds in which a request's body must have come."""
+    max_concurrent: int = 1000
+    """Requests that a worker serves at once; more are told to come again."""
+    client_timeout: float = 60.0
+    """Seconds that a client may take nothing of an answer that waits for it."""
+    ping_interval: float = 10.0
+    """Seconds of silence after which a stream shows life."""
+    drain_timeout: float = 30.0
+    """Seconds that running requests have left when the server is told to end."""
+
+
+@attrs.frozen
 class Config:
     """A whole pipelines.toml; `options` are the top-level tables named after front plugins."""
 
@@ -80,6 +100,7 @@ class Config:
     pipelines: tuple[PipelineConfig, ...]
     backends: Mapping[str, BackendConfig]
     options: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    server: ServerConfig = attrs.field(factory=ServerConfig)
 
     def backend(self, name: str, *, table: str, key: str) -> BackendConfig:
         """The backend of that name.

@@ -13,7 +13,7 @@ from core.hookspecs import PROJECT, Hooks
 
 FRONT: Final = ("parse", "route", "serialize")
 BACK: Final = ("call_upstream", "translate_content", "translate_stop")
-_ONLY_FRONT: Final = (*FRONT, "list_models")
+_ONLY_FRONT: Final = (*FRONT, "list_models", "exchange", "page")
 
 
 def hook_names() -> Mapping[str, tuple[str, ...]]:
@@ -57,6 +57,14 @@ def check_class(name: str, cls: type, *, in_backend: bool) -> None:
             raise TableError(
                 f"{where} would never be called in a backend", hint="list the plugin under [pipelines.NAME]"
             )
+
+
+def wraps_of(name: str, cls: type) -> tuple[str, ...]:
+    """The wrappers that a plugin's class brings along. Raises TableError for what is no tuple of names."""
+    wraps: object = getattr(cls, "wraps", ())
+    if isinstance(wraps, tuple) and all(isinstance(wrapper, str) for wrapper in wraps):
+        return wraps
+    raise TableError(f"plugin {name!r}: wraps is not a tuple of names", hint='write wraps = ("stop_scan",)')
 
 
 def implementations_of(cls: type) -> Iterator[Implementation]:

@@ -163,6 +163,8 @@ class _Pieces(httpx.AsyncByteStream):
 class _Sink:
     """Collects what is sent to the client, and holds the gateway to the order of its calls."""
 
+    gone = True  # whoever takes a replay's task away is the client, and leaves
+
     def __init__(self) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}

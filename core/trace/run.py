@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import traceback
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import attrs
 import httpx
@@ -19,6 +20,9 @@ from core.trace.objects import Wire
 from core.trace.spies import spied
 from core.trace.words import Step, Tell
 
+_SHORTEST: Final = 8
+"""Characters that make a word a secret; a shorter one may be any word of the text."""
+
 
 @attrs.define
 class Outcome:
@@ -28,6 +32,7 @@ class Outcome:
     headers: tuple[tuple[bytes, bytes], ...] = ()
     body: bytes = b""
     log: list[Mapping[str, Any]] = attrs.field(factory=list)
+    gone: bool = True
 
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Take status and headers."""
@@ -44,6 +49,7 @@ async def run_traced(loaded: Loaded, http: HTTPRequest, calls: Sequence[Recorded
     With `calls` nothing goes out: the upstream's bytes are theirs, and no backend's part is started. None: live.
     """
     outcome = Outcome()
+    tell = _masked(tell, loaded)
     gateway = Gateway(_with_spies(loaded, calls, tell))
     with capture_logs() as log:
         async with gateway.running():
@@ -72,6 +78,27 @@ def _with_spies(loaded: Loaded, calls: Sequence[RecordedCall] | None, tell: Tell
     pipelines = tuple(map(traced, loaded.pipelines))
     fronts = loaded.managers[: len(pipelines)]
     return attrs.evolve(loaded, pipelines=pipelines, managers=loaded.managers if calls is None else fronts)
+
+
+def _masked(tell: Tell, loaded: Loaded) -> Tell:
+    """Tells the steps without the backends' secrets, which an upstream may repeat."""
+    secrets = {secret for client in loaded.clients for secret in client.secrets if len(secret) >= _SHORTEST}
+    forms = sorted({form for secret in secrets for form in _forms(secret)}, key=len, reverse=True)
+
+    def masked(step: Step) -> None:
+        what = step.what
+        for form in forms:
+            what = what.replace(form, "***")
+        tell(attrs.evolve(step, what=what))
+
+    return masked
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """A secret as it is and as JSON has it, both also as they stand in a repr."""
+    for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+        yield text
+        yield repr(text)[1:-1]
 
 
 def _tell_fault(entry: Mapping[str, Any], tell: Tell) -> None:

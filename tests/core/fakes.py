@@ -26,11 +26,12 @@ from core import (
     hookimpl,
 )
 from core.chat import UpstreamClient
-from core.config import BackendConfig, Config
+from core.config import BackendConfig, Config, ServerConfig
 from core.gateway import Gateway
 from core.hookspecs import PROJECT, Hooks
 from core.loader import Loaded
 from core.pipeline import Back, Pipeline
+from plugins.access_log import AccessLog
 
 
 @attrs.define(eq=False)
@@ -164,14 +165,21 @@ def manager(*plugins: object) -> pluggy.PluginManager:
     return made
 
 
-def gateway(script: Script, *extra: object, **backend: Any) -> tuple[Gateway, Upstream]:
+def gateway(
+    script: Script, *extra: object, front: Sequence[object] = (), server: ServerConfig | None = None, **backend: Any
+) -> tuple[Gateway, Upstream]:
     """A gateway at /api with one model and one backend that plays the script."""
     upstream = Upstream(script)
     config = BackendConfig("b", ("Upstream",), **backend)
     client = UpstreamClient(config)
     back = Back("b", manager(upstream, *extra), client)
-    pipeline = Pipeline("p", ("/api",), manager(Front()), {"b": back})
-    loaded = Loaded(Config("t", (), {"b": config}), (pipeline,), (pipeline.manager, back.manager), (client,))
+    pipeline = Pipeline("p", ("/api",), manager(Front(), AccessLog(), *front), {"b": back})
+    loaded = Loaded(
+        Config("t", (), {"b": config}, server=server or ServerConfig()),
+        (pipeline,),
+        (pipeline.manager, back.manager),
+        (client,),
+    )
     return Gateway(loaded), upstream
 
 
@@ -183,6 +191,7 @@ class Collected:
     headers: Sequence[tuple[bytes, bytes]] = ()
     pieces: list[bytes] = attrs.field(factory=list)
     ended: bool = False
+    gone: bool = True
 
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         assert self.status == 0

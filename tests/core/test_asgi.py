@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
+from anyio.abc import TaskGroup, TaskStatus
 from structlog.testing import capture_logs
 
 from core import Chunk, hookimpl
-from core.asgi import BODY_LIMIT, ASGIApp
+from core.asgi import ASGIApp
+from core.config import ServerConfig
 from tests.core.fakes import gateway
+
+BODY_LIMIT = ServerConfig().max_body
 
 pytestmark = pytest.mark.anyio
 
@@ -183,3 +189,153 @@ async def test_websockets_are_closed() -> None:
     peer = Peer({"type": "websocket.connect"})
     await ASGIApp(served)({"type": "websocket"}, peer.receive, peer.send)
     assert peer.sent == [{"type": "websocket.close", "code": 1000}]
+
+
+async def stuck() -> AsyncIterator[list[Chunk]]:
+    yield [{"text": "a"}]
+    await anyio.sleep_forever()
+
+
+async def life(app: ASGIApp, ends: anyio.Event, task_status: TaskStatus[None]) -> None:
+    """The app's lifespan, until `ends`."""
+
+    async def receive() -> MutableMapping[str, Any]:
+        if not sent:
+            return {"type": "lifespan.startup"}
+        await ends.wait()
+        return {"type": "lifespan.shutdown"}
+
+    async def send(event: MutableMapping[str, Any]) -> None:
+        sent.append(event)
+        if event["type"] == "lifespan.startup.complete":
+            task_status.started()
+
+    sent: list[MutableMapping[str, Any]] = []
+    await app({"type": "lifespan"}, receive, send)
+
+
+@asynccontextmanager
+async def living(app: ASGIApp) -> AsyncIterator[TaskGroup]:
+    ends = anyio.Event()
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            await group.start(partial(life_of, app, ends))
+            yield group
+            ends.set()
+
+
+async def life_of(app: ASGIApp, ends: anyio.Event, *, task_status: TaskStatus[None]) -> None:
+    await life(app, ends, task_status)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Let the others go on until it is so."""
+    while not true():
+        await anyio.lowlevel.checkpoint()
+
+
+async def get(app: ASGIApp, path: str, method: str = "GET") -> tuple[int, bytes]:
+    peer = Peer(data(b""))
+    await app(scope(path, method=method), peer.receive, peer.send)
+    return peer.sent[0]["status"], peer.body
+
+
+async def test_health_and_readiness() -> None:
+    served, _ = gateway(hello)
+    app = ASGIApp(served)
+    assert await get(app, "/healthz") == (200, b"ok\n")
+    assert await get(app, "/readyz") == (200, b"ok\n")
+    assert await get(app, "/readyz", "HEAD") == (200, b"")
+    app.begin_drain()
+    assert await get(app, "/healthz") == (200, b"ok\n")
+    assert await get(app, "/readyz") == (503, b"draining\n")
+
+
+async def test_draining_ends_what_runs_when_its_time_is_over() -> None:
+    served, upstream = gateway(stuck, server=ServerConfig(drain_timeout=0.02))
+    app = ASGIApp(served)
+    peer = Peer(data(b""))
+    with capture_logs() as logs:
+        async with living(app) as group:
+            group.start_soon(app, scope("/api/stream"), peer.receive, peer.send)
+            await until(lambda: len(peer.sent) >= 2)
+            app.begin_drain()
+            app.begin_drain()
+    assert peer.body == b"a!overloaded: the server is shutting down"
+    assert upstream.log == ["open", "closed"]
+    assert [line["event"] for line in logs] == ["draining", "request"]
+
+
+async def test_the_wish_of_hypercorn_s_master_begins_draining() -> None:
+    served, _ = gateway(hello, server=ServerConfig(client_timeout=0.01))
+    app = ASGIApp(served)
+    asked: list[bool] = []
+    app._shutdown_asked = lambda: bool(asked)
+    async with living(app):
+        assert not app.draining
+        asked.append(True)
+        await until(lambda: app.draining)
+
+
+async def test_a_new_request_of_a_draining_server_closes_its_connection() -> None:
+    served, _ = gateway(hello)
+    app = ASGIApp(served)
+    app.begin_drain()
+    peer = Peer(data(b""))
+    await app(scope(), peer.receive, peer.send)
+    assert peer.sent[0]["status"] == 200
+    assert (b"connection", b"close") in peer.sent[0]["headers"]
+
+
+async def test_too_many_at_once_are_told_to_come_again() -> None:
+    served, _ = gateway(stuck, server=ServerConfig(max_concurrent=1))
+    app = ASGIApp(served)
+    first, second = Peer(data(b"")), Peer(data(b""))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(app, scope("/api/stream"), first.receive, first.send)
+            await until(lambda: len(first.sent) >= 2)
+            await app(scope(), second.receive, second.send)
+            assert second.sent[0]["status"] == 529
+            assert second.body.startswith(b"!overloaded: the gateway serves as many requests as it may")
+            first.left.set()
+    third = Peer(data(b""))
+    third.left.set()
+    await app(scope("/api/refuse"), third.receive, third.send)
+    assert third.sent[0]["status"] == 400, "the place of the one that left is free"
+
+
+async def test_a_body_that_does_not_come_is_a_408() -> None:
+    served, upstream = gateway(hello, server=ServerConfig(body_timeout=0.01))
+    peer = Peer(data(b"half", more=True))
+    with anyio.fail_after(5):
+        await ASGIApp(served)(scope(), peer.receive, peer.send)
+    assert peer.sent[0]["status"] == 408
+    assert peer.body == b"!invalid_request: the request's body did not come within 0.01 seconds"
+    assert (b"connection", b"close") in peer.sent[0]["headers"]
+    assert upstream.log == []
+
+
+async def test_two_lengths_are_refused() -> None:
+    served, upstream = gateway(hello)
+    peer = Peer(data(b""))
+    headers = [(b"content-length", b"1"), (b"transfer-encoding", b"chunked")]
+    await ASGIApp(served)(scope(headers=headers), peer.receive, peer.send)
+    assert (peer.sent[0]["status"], upstream.log) == (400, [])
+    assert (b"connection", b"close") in peer.sent[0]["headers"]
+
+
+async def test_a_client_that_takes_nothing_is_cut() -> None:
+    class Stalls(Peer):
+        async def send(self, event: MutableMapping[str, Any]) -> None:
+            await anyio.sleep_forever()
+
+    served, upstream = gateway(stuck, server=ServerConfig(client_timeout=0.02))
+    app = ASGIApp(served)
+    peer = Stalls(data(b""))
+    with capture_logs() as logs:
+        async with living(app) as group:
+            await app(scope("/api/stream"), peer.receive, peer.send)
+            assert group
+    assert upstream.log == ["open", "closed"]
+    assert [line["left"] for line in logs] == [True]

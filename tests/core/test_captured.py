@@ -118,3 +118,24 @@ def test_another_file_is_refused_with_its_line(tmp_path: Path, lines: list[Any],
 
 def test_bytes_are_text_or_base64() -> None:
     assert (bytes_of("🦜"), bytes_of({"base64": "/w=="})) == ("🦜".encode(), b"\xff")
+
+
+def test_characters_that_end_a_line_in_unicode_end_none_here(tmp_path: Path) -> None:
+    path = tmp_path / "exchange.jsonl"
+    text = "a\u2028b\u2029c\u0085d\x0be"
+    lines = [HEAD, {"sent": "{}"}, {"answered": 200, "headers": {}}, {"read": text}]
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    assert Captured.load(path).calls[0].pieces == (text.encode(),)
+
+
+def test_a_file_that_ends_within_a_line_is_a_part(tmp_path: Path) -> None:
+    path = write(tmp_path, HEAD, *LINES[:2])
+    path.write_bytes(path.read_bytes() + b'{"read": "no')
+    captured = Captured.load(path)
+    assert (captured.cut, len(captured.calls)) == (True, 1)
+
+
+@pytest.mark.parametrize("key", ["method", "path", "mount", "query", "id"])
+def test_a_head_of_other_types_is_refused(tmp_path: Path, key: str) -> None:
+    with pytest.raises(ValueError, match=f"line 1 lacks a part of the request: '{key}' is no string"):
+        Captured.load(write(tmp_path, {**HEAD, key: 5}))

@@ -125,3 +125,51 @@ def test_a_chunk_is_cut_and_its_secrets_are_hidden() -> None:
     assert words.startswith('{"key":"[hidden]","rest":"xxx')
     assert (len(words), words[-1]) == (CHUNK_LIMIT + 1, "…")
     assert chunk_in_words({"odd": {1}}) == "{'odd': {1}}"
+
+
+class Exhausts:
+    """A wrapper that lets a StopIteration out, which Python turns into another exception."""
+
+    @hookimpl(wrapper=True)
+    def translate_content(self) -> Generator[None, Any, Any]:
+        yield
+        return next(iter(()))
+
+
+class Spy:
+    innocent = True
+
+    @hookimpl(wrapper=True)
+    def translate_content(self) -> Generator[None, Any, Any]:
+        return (yield)
+
+
+def test_the_cause_of_an_exception_leads_to_the_plugin() -> None:
+    made = manager(Engine(), Exhausts())
+    with pytest.raises(RuntimeError) as caught:
+        made.hook.translate_content(request=None, route=None)
+    assert Suspects(made, "translate_content").of(caught.value) == "plugin 'Exhausts'"
+
+
+def test_an_innocent_plugin_is_no_suspect() -> None:
+    made = manager(Engine(), Exhausts(), Spy())
+    suspects = Suspects(made, "translate_content")
+    assert suspects.chain() == "plugin 'Exhausts' around plugin 'Engine'"
+    with pytest.raises(RuntimeError) as caught:
+        made.hook.translate_content(request=None, route=None)
+    assert suspects.of(caught.value) == "plugin 'Exhausts'"
+
+
+def test_causes_that_lead_back_are_told_once() -> None:
+    one, other = ValueError("x"), ValueError("y")
+    one.__cause__, other.__cause__ = other, one
+    note(one, "feed")
+    assert notes_of(other) == ["in feed"]
+
+
+def test_a_chunk_without_a_repr_is_told_all_the_same() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    assert chunk_in_words({"odd": Odd()}) == "a dict without a repr"

@@ -9,8 +9,9 @@ import attrs
 import pytest
 from structlog.testing import capture_logs
 
-from core import Answer, Chunk, GatewayError, HTTPRequest, Request, RequestError, UpstreamError, hookimpl
-from core.gateway import Gateway
+from core import Answer, Chunk, GatewayError, HTTPRequest, Page, Request, RequestError, UpstreamError, hookimpl
+from core.config import ServerConfig
+from core.gateway import Gateway, going
 from tests.core.fakes import Collected, Script, TextAnswer, gateway
 
 pytestmark = pytest.mark.anyio
@@ -225,4 +226,101 @@ async def test_a_broken_writer_still_gives_an_answer_that_tells_nothing(path: st
     assert b"secret" not in sink.body
     assert (sink.status, sink.body) == ((200, b"a") if "stream" in path else (500, sink.body))
     assert b"req_1" in sink.body or "stream" in path
+    assert [line["event"] for line in logs] == ["fault", "request"]
+
+
+async def silent() -> AsyncIterator[list[Chunk]]:
+    yield [{"text": "a"}]
+    await anyio.sleep_forever()
+
+
+async def test_silence_has_a_limit_of_its_own() -> None:
+    served, upstream = gateway(silent, read_timeout=0.02)
+    sink = Collected()
+    await served.handle(HTTPRequest("POST", "/api/stream"), sink)
+    assert sink.body == b"a!timeout: the upstream was silent for 0.02 seconds"
+    assert upstream.log == ["open", "closed"]
+
+
+@pytest.mark.parametrize("path", ["/api/stream", "/api/say"])
+async def test_an_answer_that_does_not_begin_is_a_true_504(path: str) -> None:
+    async def never() -> AsyncIterator[list[Chunk]]:
+        yield [{}]
+        await anyio.sleep_forever()
+
+    served, upstream = gateway(never, first_timeout=0.02)
+    sink = Collected()
+    await served.handle(HTTPRequest("POST", path), sink)
+    said = b"!timeout: the upstream's answer did not begin within 0.02 seconds"
+    assert (sink.status, sink.body, upstream.log) == (504, said, ["open", "closed"])
+
+
+async def test_life_is_shown_while_the_upstream_is_silent() -> None:
+    pinged = anyio.Event()
+
+    class Hears(Collected):
+        async def send(self, data: bytes, more: bool) -> None:
+            await super().send(data, more)
+            if self.pieces.count(b".") == 2:
+                pinged.set()
+
+    async def slow() -> AsyncIterator[list[Chunk]]:
+        await pinged.wait()
+        yield [{"text": "a", "end": True}]
+
+    served, _ = gateway(slow, server=ServerConfig(ping_interval=0.005))
+    sink = Hears()
+    with anyio.fail_after(5):
+        await served.handle(HTTPRequest("POST", "/api/stream"), sink)
+    assert (sink.pieces[:2], sink.pieces[-2:]) == ([b".", b"."], [b"a", b"<end_turn>"])
+
+
+@pytest.mark.parametrize(("path", "status"), [("/api/stream", 200), ("/api/say", 529)])
+@pytest.mark.parametrize("taken_away", [False, True])
+async def test_a_server_that_goes_says_so(path: str, status: int, taken_away: bool) -> None:
+    """By its own limit of draining, and when its task is taken away while the client is still there."""
+    reached = anyio.Event()
+
+    async def stuck() -> AsyncIterator[list[Chunk]]:
+        yield [{"text": "a"}]
+        reached.set()
+        await anyio.sleep_forever()
+
+    served, upstream = gateway(stuck)
+    sink = Collected(gone=False)
+    with capture_logs() as logs:
+        async with anyio.create_task_group() as group:
+            group.start_soon(served.handle, HTTPRequest("POST", path), sink)
+            await reached.wait()
+            if taken_away:
+                group.cancel_scope.cancel()
+            else:
+                served.interrupt(going())
+    assert (sink.status, sink.ended, upstream.log) == (status, True, ["open", "closed"])
+    assert sink.body.removeprefix(b"a") == b"!overloaded: the server is shutting down"
+    assert [(line["error"], "left" in line) for line in logs] == [("overloaded", False)]
+
+
+class Shows:
+    """A page at /page, a broken one at /bad."""
+
+    @hookimpl
+    def page(self, http: HTTPRequest) -> Page | None:
+        if http.path == "/bad":
+            raise ValueError("secret")
+        return Page(b"here", "text/html") if http.path == "/page" else None
+
+
+async def test_a_plugin_s_page_is_served_without_a_record() -> None:
+    served, _ = gateway(plays(), front=[Shows()])
+    found = {}
+    with capture_logs() as logs:
+        for path in ("/page", "/bad", "/elsewhere"):
+            found[path] = sink = Collected()
+            await served.handle(HTTPRequest("GET", path), sink)
+            assert sink.ended
+    assert (found["/page"].status, found["/page"].body) == (200, b"here")
+    assert found["/page"].headers == [(b"content-type", b"text/html")]
+    assert (found["/bad"].status, b"secret" in found["/bad"].body) == (500, False)
+    assert found["/elsewhere"].status == 404
     assert [line["event"] for line in logs] == ["fault", "request"]

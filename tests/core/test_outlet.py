@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from core.culprit import notes_of
@@ -88,3 +91,48 @@ async def test_a_client_that_is_gone_is_no_plugins_fault() -> None:
     with pytest.raises(BrokenPipeError) as caught:
         await out.feed([Text("a")])
     assert notes_of(caught.value) == ["in sending to the client"]
+
+
+class Slow(Collected):
+    """A client that takes its first bytes only when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = anyio.Event()
+        self.reached = anyio.Event()
+
+    async def send(self, data: bytes, more: bool) -> None:
+        self.reached.set()
+        await self.let.wait()
+        await super().send(data, more)
+
+
+async def test_a_ping_goes_out_whole_before_what_follows() -> None:
+    sink = Slow()
+    out = Outlet(sink, Record(HTTP), TextAnswer(HTTP, stream=True))
+    assert out.ping()
+    await sink.reached.wait()
+    async with anyio.create_task_group() as group:
+        end: list[Delta] = [Text("a"), Stop("end_turn")]
+        group.start_soon(out.finish, end)
+        await anyio.lowlevel.checkpoint()
+        assert out.ping(), "one that is still on its way is sign enough"
+        sink.let.set()
+    assert sink.pieces == [b".", b"a<end_turn>"]
+    assert (sink.status, out.started, out.ended) == (200, True, True)
+
+
+async def test_a_ping_to_a_client_that_is_gone_is_dropped() -> None:
+    sink = Slow()
+    out = Outlet(sink, Record(HTTP), TextAnswer(HTTP, stream=True))
+    out.ping()
+    await sink.reached.wait()
+    out.drop_ping()
+    assert out._pinging is not None
+    with pytest.raises(asyncio.CancelledError):
+        await out._pinging
+    assert sink.pieces == []
+
+
+async def test_without_a_writer_there_is_no_life_to_show() -> None:
+    assert not Outlet(Collected(), Record(HTTP)).ping()

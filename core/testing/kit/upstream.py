@@ -70,7 +70,9 @@ class _Stream(httpx.AsyncByteStream):
 
 
 class Client:
-    """One client's request to a gateway, and what it got so far."""
+    """One client's request to a gateway, and what it got so far. Cancelling the request's task is its leaving."""
+
+    gone = True
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway

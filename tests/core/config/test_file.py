@@ -82,7 +82,7 @@ FAULTS = [
     ("[models\n", "TOML syntax: Expected ']' at the end of a table declaration (at line 1, column 8)"),
     (BACKEND + BACKEND, "TOML syntax: Cannot declare ('backends', 'vllm') twice (at line 3, column 15)"),
     (f"{PIPELINE}{BACKEND}[modles]", "unknown table [modles]; did you mean 'models'?"),
-    (f"{PIPELINE}{BACKEND}[zzz]", "unknown table [zzz]; valid: anthropic, backends, models, pipelines"),
+    (f"{PIPELINE}{BACKEND}[zzz]", "unknown table [zzz]; valid: anthropic, backends, models, pipelines, server"),
     (f"models = 3\n{PIPELINE}{BACKEND}", "key 'models': expected a table, got an integer"),
     (
         f"{PIPELINE}{BACKEND}[vllm]",

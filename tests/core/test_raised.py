@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from core.raised import LENGTH, PluginError, as_fault, in_words, leaves
+
+
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ValueError("a\n  b"), "ValueError: a b"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (MuteError(), "MuteError"),
+        (ValueError("x" * 1000), f"ValueError: {'x' * (LENGTH - 12)}…"),
+    ],
+)
+def test_an_exception_is_one_line(error: BaseException, words: str) -> None:
+    assert in_words(error) == words
+
+
+def test_what_is_no_exception_becomes_one() -> None:
+    error, exits = ValueError("x"), SystemExit(3)
+    assert as_fault(error) is error
+    fault = as_fault(exits)
+    assert (type(fault), str(fault), fault.__cause__) == (PluginError, "a plugin raised SystemExit", exits)
+
+
+@pytest.mark.anyio
+async def test_a_cancellation_is_the_tasks_own_only_when_somebody_asked_for_it() -> None:
+    cancelled = anyio.get_cancelled_exc_class()
+    assert not leaves(cancelled())
+    assert not leaves(KeyboardInterrupt())
+    assert leaves(GeneratorExit())
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        with pytest.raises(cancelled) as caught:
+            await anyio.lowlevel.checkpoint()
+        assert leaves(caught.value)
+        raise caught.value
+    assert not leaves(cancelled())
