@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import Any, Final
 
 import anyio
@@ -90,13 +90,31 @@ class ASGIApp:
         if scope["method"] in {"GET", "HEAD"} and (page := health_page(path, ready=not self.draining)):
             await _send_page(send, page, head=scope["method"] == "HEAD")
             return
-        body: bytes | None = b""
-        refusal = self._refusal(scope["headers"])
-        if refusal is None:
+        # A scope and one plain task: all that a task group does beyond them costs as much as the mapping.
+        with anyio.CancelScope() as cancel:
+            sink = _Sink(send, cancel)
+            self._open.add(sink)
             try:
-                body = await self._body(scope["headers"], receive)
+                await self._serve(scope, path, receive, sink)
+            finally:
+                self._open.discard(sink)
+        if sink.late:
+            await self._serve(scope, path, receive, _Sink(send, anyio.CancelScope()), late=True)
+
+    async def _serve(
+        self, scope: MutableMapping[str, Any], path: str, receive: Receive, sink: _Sink, *, late: bool = False
+    ) -> None:
+        limits = self.gateway.server
+        body: bytes | None = b""
+        refusal = _late(limits.body_timeout) if late else self._refusal(scope["headers"])
+        if refusal is None:
+            timer = asyncio.get_running_loop().call_later(limits.body_timeout, sink.be_late)
+            try:
+                body = await _read(scope["headers"], receive, limits.max_body)
             except RequestError as error:
                 refusal = error
+            finally:
+                timer.cancel()
         if body is None:
             return
         client = scope.get("client")
@@ -110,21 +128,18 @@ class ASGIApp:
             client=f"{client[0]}:{client[1]}" if client else "",
         )
         # A body that was not read to its end spoils an HTTP/1 connection for the next request.
-        close = (refusal is not None or self.draining) and scope["http_version"].startswith("1")
-        async with anyio.create_task_group() as group:
-            sink = _Sink(send, group.cancel_scope, close=close)
-            self._open.add(sink)
-            group.start_soon(_watch, receive, sink)
-            try:
-                with suppress(OSError):  # the client's socket is gone: the same as leaving
-                    await self.gateway.handle(http, sink, refusal)
-            finally:
-                self._open.discard(sink)
-                group.cancel_scope.cancel()
+        sink.close = (refusal is not None or self.draining) and scope["http_version"].startswith("1")
+        watch = asyncio.get_running_loop().create_task(_watch(receive, sink))
+        try:
+            await self.gateway.handle(http, sink, refusal)
+        except OSError:  # the client's socket is gone: the same as leaving
+            pass
+        finally:
+            watch.cancel()
 
     def _refusal(self, headers: Sequence[tuple[bytes, bytes]]) -> GatewayError | None:
         """Why a request may not even be read, or None."""
-        if len(self._open) >= self.gateway.server.max_concurrent:
+        if len(self._open) > self.gateway.server.max_concurrent:
             said = "the gateway serves as many requests as it may; try again in a moment"
             return GatewayError(said, kind="overloaded", retry_after=1, should_retry=True)
         names = {name for name, _ in headers}
@@ -133,12 +148,9 @@ class ASGIApp:
             return RequestError("headers: both Transfer-Encoding and Content-Length are given; send one of them")
         return None
 
-    async def _body(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> bytes | None:
-        limits = self.gateway.server
-        with anyio.move_on_after(limits.body_timeout):
-            return await _read(headers, receive, limits.max_body)
-        said = f"the request's body did not come within {limits.body_timeout:g} seconds"
-        raise RequestError(said, status=408)
+
+def _late(seconds: float) -> RequestError:
+    return RequestError(f"the request's body did not come within {seconds:g} seconds", status=408)
 
 
 async def _send_page(send: Send, page: Page, *, head: bool) -> None:
@@ -181,15 +193,17 @@ async def _watch(receive: Receive, sink: _Sink) -> None:
 class _Sink:
     """Sends an answer; a body that is complete at once gets its content-length.
 
-    `since` is when the client began to take what is being sent (the loop's time), 0 when nothing is.
+    `since` is when the client began to take what is being sent (the loop's time), 0 when nothing is; with `close` its
+    connection ends with the answer.
     """
 
-    def __init__(self, send: Send, scope: anyio.CancelScope, *, close: bool) -> None:
+    def __init__(self, send: Send, scope: anyio.CancelScope) -> None:
         self.gone = False
+        self.late = False
+        self.close = False
         self.since = 0.0
         self._send = send
         self._scope = scope
-        self._close = close
         self._head: Event | None = None
         self._time = asyncio.get_running_loop().time
 
@@ -198,9 +212,14 @@ class _Sink:
         self.gone = True
         self._scope.cancel()
 
+    def be_late(self) -> None:
+        """The body did not come in time."""
+        self.late = True
+        self._scope.cancel()
+
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Keep status and headers for the first bytes."""
-        extra = [(b"connection", b"close")] if self._close else []
+        extra = [(b"connection", b"close")] if self.close else []
         self._head = {"type": "http.response.start", "status": status, "headers": [*headers, *extra]}
 
     async def send(self, data: bytes, more: bool) -> None:
