@@ -8,9 +8,9 @@ from typing import Any
 import anyio
 import attrs
 
-from core.culprit import FAULTS
 from core.errors import GatewayError
 from core.pipeline import Pipeline
+from core.raised import ANYTHING, leaves, raise_fault
 from core.record import Record
 from core.request import HTTPRequest
 
@@ -37,9 +37,11 @@ class Around:
                 await context.__aenter__()
             except GatewayError as refusal:
                 return refusal
-            except FAULTS as error:
+            except ANYTHING as error:
+                if leaves(error):
+                    raise
                 self.pipeline.blame(error, "exchange", "__aenter__")
-                raise
+                raise_fault(error)
             self._entered.append(context)
         return None
 
@@ -58,7 +60,9 @@ class Around:
         while self._entered:
             try:
                 await self._entered.pop().__aexit__(None, None, None)
-            except FAULTS as error:
+            except ANYTHING as error:
+                if leaves(error):
+                    raise
                 self.pipeline.blame(error, "exchange", "__aexit__")
                 faults.append(error)
         return faults

@@ -21,6 +21,7 @@ from core.loader import Loaded
 from core.outlet import Outlet, Sink
 from core.page import Page
 from core.pipeline import Back, Pipeline
+from core.raised import ANYTHING, leaves, raise_fault
 from core.record import Record
 from core.request import HTTPRequest, Request, Route
 from core.translation import Translation
@@ -154,9 +155,11 @@ class Gateway:
             await self._receive(call, request, translators, out, vigil)
         except GatewayError:
             raise
-        except FAULTS as error:
+        except ANYTHING as error:
+            if leaves(error):
+                raise
             back.blame(error, "call_upstream", "call")
-            raise
+            raise_fault(error)
 
     async def _receive(
         self, call: UpstreamCall, request: Request, translators: Translation, out: Outlet, vigil: Vigil
@@ -182,6 +185,8 @@ class Gateway:
                 await out.finish(deltas)
             else:
                 await out.finish(())
+        if not out.ended:
+            raise RuntimeError("__aexit__ returned true, which hides what went wrong")
 
     async def _fail(self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, error: GatewayError) -> None:
         if out.ended:
@@ -195,6 +200,8 @@ class Gateway:
                 held, _ = out.translators.flush()
                 await out.feed([delta for delta in held if not isinstance(delta, Stop)])
             last = out.say("fail", error)
+            if not out.started:
+                out.head()
         except FAULTS as fault:  # the writer itself is at fault: no envelope but our own is left
             self._log_fault(out.record, fault)
             await out.last_words(http)
@@ -238,9 +245,11 @@ async def _enter(stack: AsyncExitStack, implementation: pluggy.HookImpl) -> None
         context: Any = implementation.function()
         if context is not None:
             await stack.enter_async_context(context)
-    except Exception as error:
+    except ANYTHING as error:
+        if leaves(error):
+            raise
         error.add_note(f"in lifespan of plugin {implementation.plugin_name!r}")
-        raise
+        raise_fault(error)
 
 
 def _mine(request: Request | None, http: HTTPRequest) -> Request:

@@ -10,9 +10,10 @@ from typing import Any, Final, Literal, Protocol
 
 import attrs
 
-from core.culprit import FAULTS, note
+from core.culprit import note
 from core.deltas import Delta
 from core.hookspecs import Answer
+from core.raised import ANYTHING, raise_fault
 from core.record import Record
 from core.request import HTTPRequest
 from core.translation import Translation, no_blame
@@ -86,10 +87,18 @@ class Outlet:
             data = getattr(self.answer, method)(*arguments)
             if not isinstance(data, bytes):
                 raise TypeError(f"gave {type(data).__name__}, not bytes")
-        except FAULTS as error:
+        except ANYTHING as error:
             self.blame(error, "serialize", method)
-            raise
+            raise_fault(error)
         return data
+
+    def head(self) -> tuple[int, tuple[tuple[bytes, bytes], ...]]:
+        """The writer's status and headers, if they are such; else a fault that is noted with `blame`."""
+        try:
+            return _head_of(self.answer)
+        except ANYTHING as error:
+            self.blame(error, "serialize", "headers")
+            raise_fault(error)
 
     async def write(self, data: bytes, *, last: bool = False) -> None:
         """Send; status and headers go out before the first bytes, not earlier."""
@@ -102,12 +111,13 @@ class Outlet:
         await self._out(data, last=last)
 
     async def _out(self, data: bytes, *, last: bool) -> None:
+        head = self.head() if not self.started and self.answer is not None else None
         try:
-            if not self.started and self.answer is not None:
+            if head is not None:
                 self.started = True
-                self.record.status = self.answer.status
+                self.record.status, headers = head
                 self.record.first = time.monotonic()
-                await self.sink.start(self.answer.status, self.answer.headers)
+                await self.sink.start(self.record.status, headers)
             self.ended = last
             await self.sink.send(data, not last)
         except OSError as error:
@@ -124,3 +134,13 @@ class Outlet:
             await self.sink.send(_LAST_WORDS % http.id.encode(), False)
         else:
             await self.sink.send(b"", False)
+
+
+def _head_of(answer: Any) -> tuple[int, tuple[tuple[bytes, bytes], ...]]:
+    status, headers = answer.status, tuple(answer.headers)
+    if type(status) is not int or not 200 <= status <= 599:
+        raise TypeError(f"status is {status!r}, not that of an answer")
+    for name, value in headers:
+        if not (isinstance(name, bytes) and isinstance(value, bytes)) or set(b"\r\n") & set(name + value):
+            raise TypeError(f"the header {name!r} is no pair of bytes on one line")
+    return status, headers

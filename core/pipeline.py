@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import pluggy
 
-from core.culprit import FAULTS, Suspects, chunk_in_words, note
+from core.culprit import Suspects, chunk_in_words, note
 from core.deltas import Model
 from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, UpstreamCall
 from core.page import Page
+from core.raised import ANYTHING, leaves, raise_fault
 from core.record import Record
-from core.request import HTTPRequest, Request, Route
+from core.request import Candidate, HTTPRequest, Request, Route
 
 if TYPE_CHECKING:
     from core.chat.client import UpstreamClient
@@ -72,14 +73,16 @@ class Pipeline:
         """The client's request, or None when it is for no plugin of this pipeline."""
         found = self._call("parse", http=http)
         if not isinstance(found, Request | None):
-            raise TypeError(f"parse of pipeline {self.name!r} answered {type(found).__name__}, not Request")
+            raise self._wrong("parse", found, "Request")
         return found
 
     def route(self, http: HTTPRequest, request: Request) -> Route | None:
         """Where the request goes, or None."""
         found = self._call("route", http=http, request=request)
         if not isinstance(found, Route | None):
-            raise TypeError(f"route of pipeline {self.name!r} answered {type(found).__name__}, not Route")
+            raise self._wrong("route", found, "Route")
+        if found is not None and not _are_candidates(found.candidates):
+            raise self._wrong("route", found, "one of Candidate values")
         return found
 
     def serialize(self, http: HTTPRequest, request: Request | None) -> Answer:
@@ -100,7 +103,7 @@ class Pipeline:
         """A plugin's own answer to a GET, or None."""
         found = self._call("page", http=http)
         if not isinstance(found, Page | None):
-            raise TypeError(f"page of pipeline {self.name!r} answered {type(found).__name__}, not Page")
+            raise self._wrong("page", found, "Page")
         return found
 
     def answers(self, hook: str) -> bool:
@@ -117,9 +120,11 @@ class Pipeline:
         try:
             found = [await answer if isinstance(answer, Awaitable) else answer for answer in reversed(answers)]
             return [model for models in found for model in models]
-        except FAULTS as error:
+        except ANYTHING as error:
+            if leaves(error):
+                raise
             self.blame(error, "list_models", "answer")
-            raise
+            raise_fault(error)
 
     def known_models(self, http: HTTPRequest) -> list[Model]:
         """The models that plugins know of without asking a backend."""
@@ -131,6 +136,12 @@ class Pipeline:
         suspects = Suspects(self.manager, hook)
         note(error, f"{hook}.{method} of {suspects.of(error, suspects.chain())}, pipeline {self.name!r}")
 
+    def _wrong(self, hook: str, found: object, wanted: str) -> TypeError:
+        chain, owner = Suspects(self.manager, hook).chain(), f"pipeline {self.name!r}"
+        error = TypeError(f"{hook} of {owner} answered {type(found).__name__}, not {wanted}; it came from {chain}")
+        note(error, f"{hook} of {chain}, {owner}")
+        return error
+
     def _call(self, hook: str, **arguments: Any) -> Any:
         return call_hook(self.manager, hook, f"pipeline {self.name!r}", arguments)
 
@@ -139,19 +150,24 @@ def call_hook(manager: pluggy.PluginManager, hook: str, owner: str, arguments: M
     """Call a hook; an exception that leaves it gets a note that names owner, hook and the plugin it came from."""
     try:
         return getattr(manager.hook, hook)(**arguments)
-    except FAULTS as error:
+    except ANYTHING as error:
         note(error, f"{hook} of {Suspects(manager, hook).of(error)}, {owner}")
-        raise
+        raise_fault(error)
+
+
+def _are_candidates(found: object) -> bool:
+    return isinstance(found, tuple | list) and all(isinstance(each, Candidate) for each in found)
 
 
 def _checked(found: Any, methods: tuple[str, ...], manager: pluggy.PluginManager, hook: str, owner: str) -> Any:
     """What a hook gave, if it has these methods: a wrong one is told here, not wherever it first does harm."""
-    if found is None:
-        raise NoAnswerError(f"{hook} of {owner} answered None; asked: {Suspects(manager, hook).chain()}")
     missing = [method for method in methods if not callable(getattr(found, method, None))]
-    if missing:
-        raise TypeError(
-            f"{hook} of {owner} answered {type(found).__name__}, which has no {', no '.join(missing)}; "
-            f"it came from {Suspects(manager, hook).chain()}"
-        )
-    return found
+    if found is not None and not missing:
+        return found
+    chain = Suspects(manager, hook).chain()
+    error: Exception = NoAnswerError(f"{hook} of {owner} answered None; asked: {chain}")
+    if found is not None:
+        lacks = f"{type(found).__name__}, which has no {', no '.join(missing)}"
+        error = TypeError(f"{hook} of {owner} answered {lacks}; it came from {chain}")
+    note(error, f"{hook} of {chain}, {owner}")
+    raise error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -150,3 +151,115 @@ def two_backends(good: Any, bad: Any) -> Gateway:
     }
     pipeline = Pipeline("p", ("/api",), manager(Front(), Routes()), backs)
     return Gateway(attrs.evolve(served.loaded, pipelines=(pipeline,)))
+
+
+class Raises:
+    """Raises what is no Exception, at the place that it is made for."""
+
+    def __init__(self, place: str, error: BaseException) -> None:
+        self.place, self.error = place, error
+
+    @hookimpl(wrapper=True)
+    def translate_stop(self) -> Any:
+        found = yield
+        if self.place == "hook":
+            raise self.error
+        return found
+
+    @hookimpl(wrapper=True)
+    def call_upstream(self) -> Any:
+        return self.call((yield))
+
+    @asynccontextmanager
+    async def call(self, inner: Any) -> AsyncIterator[AsyncIterator[list[Chunk]]]:
+        if self.place == "enter":
+            raise self.error
+        async with inner as batches:
+            yield self.chunks(batches)
+        if self.place == "exit":
+            raise self.error
+
+    async def chunks(self, batches: AsyncIterator[list[Chunk]]) -> AsyncIterator[list[Chunk]]:
+        async for batch in batches:
+            yield batch
+            if self.place == "chunks":
+                raise self.error
+
+
+@pytest.mark.parametrize("place", ["hook", "enter", "chunks", "exit"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, asyncio.CancelledError, BaseExceptionGroup])
+async def test_what_is_no_exception_ends_its_request_alone(place: str, error: type[BaseException]) -> None:
+    made = error("g", [KeyboardInterrupt()]) if error is BaseExceptionGroup else error()
+    served, _ = gateway(plays([{"text": "a"}], [{"text": "b", "end": True}]), Raises(place, made))
+    sink, fault = await ask(served)
+    assert sink.ended
+    assert (b"!api: the gateway failed" in sink.body) is (place != "exit")
+    assert "of plugin 'Raises', backend 'b'" in fault["notes"][0]
+
+
+class Hides:
+    """A call that lets nothing out that goes wrong within it."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def __aenter__(self) -> Any:
+        return await self.inner.__aenter__()
+
+    async def __aexit__(self, *error: object) -> bool:
+        await self.inner.__aexit__(*error)
+        return True
+
+
+async def test_a_call_that_hides_errors_leaves_no_client_waiting() -> None:
+    class Hider:
+        @hookimpl(wrapper=True)
+        def call_upstream(self) -> Any:
+            return Hides((yield))
+
+    served, _ = gateway(plays([{"text": "a"}], [{"crash": "yes"}]), Broken(), Hider())
+    sink, fault = await ask(served)
+    assert sink.ended
+    assert b"!api" in sink.body
+    assert "call_upstream.call of plugin" in fault["notes"][0]
+
+
+@pytest.mark.parametrize("batch", ["abc", {"a": 1}, ["x"], [None], None])
+async def test_a_call_that_gives_no_chunks_is_named_itself(batch: Any) -> None:
+    class Gives(Raises):
+        async def chunks(self, batches: AsyncIterator[list[Chunk]]) -> AsyncIterator[list[Chunk]]:
+            yield batch
+
+    served, _ = gateway(plays([{"text": "a"}]), Gives("", ValueError()))
+    _, fault = await ask(served)
+    assert fault["notes"] == ["in call_upstream.call of plugin 'Gives' around plugin 'Upstream', backend 'b'"]
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [(None, ()), ("200", ()), (99999, ()), (200, None), (200, [("a", "b")]), (200, [(b"a", b"x\r\ny: z")])],
+)
+async def test_a_head_that_is_none_is_the_writers_fault(status: Any, headers: Any) -> None:
+    class Writes:
+        @hookimpl
+        def serialize(self, http: HTTPRequest, request: Request | None) -> TextAnswer:
+            return TextAnswer(http, stream=True, status=status, headers=headers)
+
+    served, _ = gateway(plays([{"text": "a"}]))
+    served.loaded.pipelines[0].manager.register(Writes(), name="writes")
+    sink, fault = await ask(served)
+    assert (sink.status, sink.ended) == (500, True)
+    assert fault["notes"] == ["in serialize.headers of plugin 'writes' or plugin 'Front', pipeline 'p'"]
+
+
+async def test_a_route_of_what_are_no_candidates_is_named() -> None:
+    class Routes5:
+        @hookimpl
+        def route(self) -> Any:
+            return Route(("b",))  # type: ignore[arg-type]
+
+    served, _ = gateway(plays([{"text": "a"}]))
+    served.loaded.pipelines[0].manager.register(Routes5(), name="routes")
+    sink, fault = await ask(served)
+    assert sink.status == 500
+    assert fault["notes"] == ["in route of plugin 'routes' or plugin 'Front', pipeline 'p'"]

@@ -10,7 +10,9 @@ import pytest
 from core import Chunk, HTTPRequest, Model, Request, Route, hookimpl
 from core.chat import UpstreamClient
 from core.config import BackendConfig, Secret
+from core.culprit import notes_of
 from core.pipeline import Back, NoAnswerError, Pipeline, call_hook
+from core.raised import PluginError
 from tests.core.fakes import Front, Upstream, manager
 
 HTTP = HTTPRequest("GET", "/x")
@@ -187,6 +189,6 @@ def test_a_hook_that_wants_to_end_the_process_is_named() -> None:
         def parse(self) -> None:
             sys.exit(3)
 
-    with pytest.raises(SystemExit) as caught:
+    with pytest.raises(PluginError, match="SystemExit") as caught:
         pipeline(Exits()).parse(HTTP)
-    assert caught.value.__notes__ == ["in parse of plugin 'p0', pipeline 'main'"]
+    assert notes_of(caught.value) == ["in parse of plugin 'p0', pipeline 'main'"]

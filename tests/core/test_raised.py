@@ -4,7 +4,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from core.raised import LENGTH, PluginError, as_fault, in_words, leaves
+from core.raised import LENGTH, PluginError, in_words, leaves, raise_fault
 
 
 class MuteError(Exception):
@@ -27,9 +27,12 @@ def test_an_exception_is_one_line(error: BaseException, words: str) -> None:
 
 def test_what_is_no_exception_becomes_one() -> None:
     error, exits = ValueError("x"), SystemExit(3)
-    assert as_fault(error) is error
-    fault = as_fault(exits)
-    assert (type(fault), str(fault), fault.__cause__) == (PluginError, "a plugin raised SystemExit", exits)
+    with pytest.raises(ValueError, match="x") as same:
+        raise_fault(error)
+    assert (same.value, same.value.__cause__) == (error, None)
+    with pytest.raises(PluginError, match="a plugin raised SystemExit") as caught:
+        raise_fault(exits)
+    assert caught.value.__cause__ is exits
 
 
 @pytest.mark.anyio
