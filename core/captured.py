@@ -39,7 +39,8 @@ class Captured:
     @classmethod
     def load(cls, path: str | Path) -> Captured:
         """The exchange of a file. Raises ValueError, with file and line, for what is none, and OSError."""
-        return _Reader(str(path)).read(Path(path).read_text(encoding="utf-8").splitlines())
+        # Not splitlines: texts may hold characters that end a line in Unicode, and not in JSON lines.
+        return _Reader(str(path)).read(Path(path).read_bytes().split(b"\n"))
 
     @property
     def request(self) -> dict[str, Any]:
@@ -74,8 +75,16 @@ class _Reader:
         self._status = 0
         self._cut = False
 
-    def read(self, lines: Sequence[str]) -> Captured:
-        values = [self._object(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    def read(self, lines: Sequence[bytes]) -> Captured:
+        *whole, rest = lines
+        values = [self._object(number, line) for number, line in enumerate(whole, 1) if line.strip()]
+        if rest.strip():
+            try:
+                values.append(self._object(len(lines), rest))
+            except ValueError:
+                if not values:
+                    raise
+                self._cut = True  # whoever wrote the file was stopped within its last line
         if not values or values[0].get("format") != FORMAT:
             raise ValueError(f"{self._file}: line 1 is not the head of a captured exchange, format {FORMAT}")
         for number, value in enumerate(values[1:], 2):
@@ -89,10 +98,10 @@ class _Reader:
             raise ValueError(f"{self._file}: line 1 lacks a part of the request: {error}") from error
         return Captured(http, tuple(self._calls), self._status, b"".join(self._answer), self._cut)
 
-    def _object(self, number: int, line: str) -> Mapping[str, Any]:
+    def _object(self, number: int, line: bytes) -> Mapping[str, Any]:
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{self._file}: line {number} is not JSON: {error}") from error
         if not isinstance(value, dict):
             raise ValueError(f"{self._file}: line {number} is not a JSON object")  # noqa: TRY004  a file, no argument
@@ -125,6 +134,9 @@ def bytes_of(value: Any) -> bytes:
 
 def _http(value: Mapping[str, Any]) -> HTTPRequest:
     headers = tuple((str(name).encode("latin-1"), str(text).encode("latin-1")) for name, text in value["headers"])
+    for key in ("method", "path", "mount", "query", "id"):
+        if not isinstance(value[key], str):
+            raise TypeError(f"{key!r} is no string")
     return HTTPRequest(
         method=value["method"],
         path=value["path"],

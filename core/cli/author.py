@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -51,7 +52,8 @@ def new_plugin_command(
         target = new_plugin(name, directory)
     except ScaffoldError as error:
         _fail(str(error))
-    typer.echo(f"{target} is written; try: cd {target} && pip install '.[test]' && pytest && hookline check")
+    there = shlex.quote(str(target))
+    typer.echo(f"{target} is written; try: cd {there} && pip install '.[test]' && pytest && hookline check")
 
 
 def trace_command(  # noqa: PLR0917  the options of a command
@@ -90,7 +92,10 @@ def trace_command(  # noqa: PLR0917  the options of a command
     def tell(step: Step) -> None:
         typer.echo(line_of(step, **width))
 
-    outcome = trace(loaded, http, calls, tell)
+    try:
+        outcome = trace(loaded, http, calls, tell)
+    except TraceError as error:
+        _fail(str(error))
     if not 200 <= outcome.status < 300:
         raise typer.Exit(1)
 

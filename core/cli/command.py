@@ -15,18 +15,11 @@ import typer
 
 from core.cli.author import add_commands
 from core.cli.report import report, routes_of
-from core.cli.server import (
-    ServerError,
-    ServerOptions,
-    WorkerClass,
-    check_binds,
-    curl_of,
-    default_worker_class,
-    serve_file,
-)
+from core.cli.server import curl_of, default_worker_class, serve_file
 from core.config.file import config_path, read_config
 from core.errors import ConfigError
 from core.loader import Loaded, load
+from core.serve.settings import ServerError, ServerOptions, WorkerClass
 
 _DEFAULTS: Final = ServerOptions()
 _File = Annotated[
@@ -76,9 +69,6 @@ def serve(  # noqa: PLR0917  the options of a command
     worker_class: Annotated[
         WorkerClass | None, typer.Option(help="Event loop.", show_default="uvloop where installed")
     ] = None,
-    graceful_timeout: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="What running requests have left at the end.")
-    ] = _DEFAULTS.graceful_timeout,
     backlog: Annotated[int, typer.Option(min=1, metavar="N", help="Connections that may wait.")] = _DEFAULTS.backlog,
     keep_alive: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="How long an idle connection is kept.")
@@ -87,17 +77,19 @@ def serve(  # noqa: PLR0917  the options of a command
     """Check pipelines.toml, then serve it."""
     binds = tuple(dict.fromkeys(bind or _DEFAULTS.bind))
     loop = worker_class or default_worker_class()
-    options = ServerOptions(binds, workers, loop, graceful_timeout, backlog, keep_alive)
     file = file or config_path(os.environ)
     loaded = _load(file)
-    try:
-        check_binds(binds)
-        typer.echo("\n".join(_greeting(loaded, binds)))
+    stall = loaded.config.server.client_timeout
+    options = ServerOptions(binds, workers, loop, backlog, keep_alive, stall)
+
+    def greet(addresses: tuple[str, ...]) -> None:
+        typer.echo("\n".join(_greeting(loaded, addresses)))
         sys.stdout.flush()
-        status = serve_file(file, options)
+
+    try:
+        serve_file(file, options, greet)
     except ServerError as error:
         _fail(str(error))
-    raise typer.Exit(status)
 
 
 def check(

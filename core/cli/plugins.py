@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -40,9 +40,15 @@ def _lines(plugin: InstalledPlugin) -> Iterator[str]:
         hooks = [hook for hook, wraps in plugin.hooks if wraps is wanted]
         if hooks:
             yield f"  {word:<8} {', '.join(sorted(hooks, key=lambda hook: order.index(hook) if hook in order else 99))}"
-    if wrappers := getattr(plugin.cls, "wraps", ()):
-        yield f"  brings   {', '.join(map(str, wrappers))}"
+    if plugin.brings:
+        yield f"  brings   {', '.join(_brought(*each) for each in plugin.brings.items())}"
     yield from _options(plugin.cls)
+
+
+def _brought(wrapper: str, options: Mapping[str, Any]) -> str:
+    """A wrapper, with the options that it is given as JSON."""
+    shown = (f"{key} = {json.dumps(value, ensure_ascii=False, default=str)}" for key, value in options.items())
+    return f"{wrapper} ({', '.join(shown)})" if options else wrapper
 
 
 def _contract(cls: type) -> str:

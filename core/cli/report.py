@@ -10,7 +10,7 @@ from core.chat.address import chat_url
 from core.config import BackendConfig, Config
 from core.loader import Loaded
 from core.loader.checks import answerers, wrappers
-from core.loader.classes import BACK, hook_names
+from core.loader.classes import BACK, hook_names, wraps_of
 from core.pipeline import Pipeline
 from core.request import Candidate, HTTPRequest, Request
 
@@ -60,6 +60,7 @@ def _lines(loaded: Loaded) -> Iterator[str]:
             yield f"    plugins  {_names(back.manager)}"
             for key, value in _settings(backend):
                 yield f"    {key:<7}  {value}"
+            yield from (f"    given    {line}" for line in _given(back.manager, backend))
             yield f"    models   {_models(routes, back.name)}"
             at_start = [(hook, alone[back.name]) for hook in _AT_START]
             yield from _hooks([*((hook, back.manager) for hook in BACK), *at_start], "    ")
@@ -84,6 +85,15 @@ def _settings(backend: BackendConfig) -> Iterator[tuple[str, str]]:
     if backend.dialect:
         yield "dialect", ", ".join(f"{key} = {value!r}" for key, value in sorted(backend.dialect.items()))
     yield "stream", backend.stream
+
+
+def _given(manager: pluggy.PluginManager, backend: BackendConfig) -> Iterator[str]:
+    """The options that a backend's plugins give its wrappers, which its table may override."""
+    for giver in backend.plugins:
+        for wrapper, options in wraps_of(giver, type(manager.get_plugin(giver))).items():
+            if options and manager.has_plugin(wrapper):
+                told = ", ".join(f"{key} = {value!r}" for key, value in options.items())
+                yield f"{wrapper} by {giver}: {told}"
 
 
 def _masked(url: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
+import shutil
 import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
@@ -12,6 +14,9 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
+from core.chat.dialect import Dialect
+from core.config import BackendConfig, Config, PipelineConfig
+from core.config.tables import keys_of
 from core.contract import CONTRACT
 from core.loader.discovery import GROUP
 
@@ -43,13 +48,16 @@ def new_plugin(name: str, directory: Path | None = None) -> Path:
     texts = {_filled(path, words): _filled(_template(template), words) for template, path in _FILES.items()}
     try:
         target.mkdir(parents=True)
-        for path, text in texts.items():
-            (target / path).parent.mkdir(parents=True, exist_ok=True)
-            (target / path).write_text(text, encoding="utf-8")
-        (target / "src" / words["module"] / "py.typed").touch()
     except FileExistsError as error:
         raise ScaffoldError(f"{target} exists; name another: --directory DIR") from error
     except OSError as error:
+        raise ScaffoldError(f"{target} cannot be written: {error.strerror}") from error
+    try:
+        for path, text in {**texts, f"src/{words['module']}/py.typed": ""}.items():
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            (target / path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)  # half a package would be in the way of the next try
         raise ScaffoldError(f"{target} cannot be written: {error.strerror}") from error
     return target
 
@@ -66,15 +74,29 @@ def _words(name: str) -> dict[str, str]:
         raise ScaffoldError(f"{name!r} is a word of Python's own; choose another")
     if any(entry.name == name for entry in entry_points(group=GROUP)):
         raise ScaffoldError(f"a plugin {name!r} is installed already; choose another name")
-    parts = name.split("_")
+    if name in _taken():
+        raise ScaffoldError(f"{name!r} is a key of pipelines.toml, or of hookline itself; choose another")
     return {
         "name": name,
         "module": module,
         "distribution": module.replace("_", "-"),
-        "class_name": "".join(part.capitalize() for part in parts),
-        "title": " ".join(part.capitalize() for part in parts),
+        "class_name": _class_name(name),
+        "title": " ".join(part.capitalize() for part in name.split("_")),
         "contract": str(CONTRACT),
     }
+
+
+def _taken() -> set[str]:
+    """Names that would hide a module of hookline's own, or a key of its file."""
+    tables = (Config, PipelineConfig, BackendConfig, Dialect)
+    return {"pytest", *(key for table in tables for key in keys_of(table))}
+
+
+def _class_name(name: str) -> str:
+    """The name as Python's classes are called, and none that the files have a use for, such as Call or None."""
+    camel = "".join(part.capitalize() for part in name.split("_"))
+    used = {word for template in _FILES if ".py." in template for word in re.findall(r"\w+", _template(template))}
+    return f"{camel}Backend" if camel in used or keyword.iskeyword(camel) or hasattr(builtins, camel) else camel
 
 
 def _template(name: str) -> str:

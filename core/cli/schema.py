@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 from core.chat.dialect import Dialect
@@ -56,7 +56,11 @@ def schema_of(plugins: Sequence[InstalledPlugin]) -> Schema:
         },
         "patternProperties": {_MODULE: _FREE},
         "additionalProperties": False,
-        "$defs": {"pipeline": _pipeline(fronts, names), "backend": _backend(tables, names), "server": _server()},
+        "$defs": {
+            "pipeline": _pipeline(fronts, names),
+            "backend": _backend(_eased(tables, plugins), names),
+            "server": _server(),
+        },
     }
 
 
@@ -100,6 +104,22 @@ def _keys(cls: type, without: Sequence[str]) -> dict[str, Schema]:
 
 def _without_default(field: Schema) -> Schema:
     return {key: value for key, value in field.items() if key != "default"}
+
+
+def _eased(tables: Mapping[str, Schema], plugins: Sequence[InstalledPlugin]) -> dict[str, Schema]:
+    """The tables of a backend's plugins, where an option that a plugin gives its wrapper need not be given."""
+    given = {(wrapper, key) for plugin in plugins for wrapper, own in plugin.brings.items() for key in own}
+    return {
+        name: _without_required(table, {key for owner, key in given if owner == name}) for name, table in tables.items()
+    }
+
+
+def _without_required(table: Schema, given: Container[str]) -> Schema:
+    needed = [key for key in table.get("required", ()) if key not in given]
+    return {
+        **{key: value for key, value in table.items() if key != "required"},
+        **({"required": needed} if needed else {}),
+    }
 
 
 def _named(of: Schema, description: str) -> Schema:

@@ -12,8 +12,10 @@ import attrs
 
 from core.captured import Captured
 from core.chat.recording import RecordedCall
+from core.culprit import notes_of
 from core.loader import Loaded
 from core.pipeline import Pipeline
+from core.raised import in_words
 from core.request import HTTPRequest
 from core.trace import Outcome, Step, Tell, run_traced
 
@@ -81,14 +83,18 @@ def calls_of(source: Source, upstream: Path | None, *, status: int, cut: int, li
 
 
 def trace(loaded: Loaded, http: HTTPRequest, calls: list[RecordedCall] | None, tell: Tell) -> Outcome:
-    """Run the request; recorded bytes that no call asked for are told, too."""
+    """Run the request; recorded bytes that no call asked for are told, too. Raises TraceError."""
     asked = []
 
     def noted(step: Step) -> None:
         asked.append(step.stage == "sent")
         tell(step)
 
-    outcome = anyio.run(run_traced, loaded, http, calls, noted)
+    try:
+        outcome = anyio.run(run_traced, loaded, http, calls, noted)
+    except (Exception, SystemExit) as error:
+        # The gateway answers for requests; what is left is a plugin's part that does not start, or does not end.
+        raise TraceError("; ".join(["the gateway does not run: " + in_words(error), *notes_of(error)])) from error
     if calls and not any(asked):
         tell(Step("note", "", "no call asked for the upstream's bytes"))
     return outcome
@@ -111,5 +117,5 @@ def _read(path: Path) -> bytes:
 def _json(data: bytes) -> Any:
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

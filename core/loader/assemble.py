@@ -16,12 +16,14 @@ from core.chat.client import UpstreamClient
 from core.config import Config, PipelineConfig
 from core.config.faults import TableError, dotted, placed
 from core.config.types import make_converter
+from core.culprit import FAULTS
 from core.errors import ConfigError
 from core.hookspecs import PROJECT, Hooks
 from core.loader.checks import check_back, check_backend_alone, check_front, key_header
 from core.loader.discovery import Catalogue
 from core.loader.places import Places, Plugins
 from core.pipeline import Back, Pipeline
+from core.raised import in_words
 
 
 @attrs.frozen(eq=False)
@@ -121,6 +123,5 @@ def _check(config: Config, table: str, manager: pluggy.PluginManager) -> None:
                     raise
                 said = error.message.removeprefix(f"{error.file}: ")
                 raise ConfigError(f"plugin {name!r}: {said}", table=table, file=error.file) from error
-            except Exception as error:
-                text = f"{type(error).__name__}: {error}"
-                raise TableError(f"plugin {name!r}: its check failed: {text}") from error
+            except FAULTS as error:
+                raise TableError(f"plugin {name!r}: its check failed: {in_words(error)}") from error

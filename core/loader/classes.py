@@ -59,12 +59,27 @@ def check_class(name: str, cls: type, *, in_backend: bool) -> None:
             )
 
 
-def wraps_of(name: str, cls: type) -> tuple[str, ...]:
-    """The wrappers that a plugin's class brings along. Raises TableError for what is no tuple of names."""
+def wraps_of(name: str, cls: type) -> dict[str, dict[str, Any]]:
+    """The wrappers that a plugin's class brings along, in order, each with the options that it gives it.
+
+    Raises TableError for what is no tuple of names, or of names with options.
+    """
     wraps: object = getattr(cls, "wraps", ())
-    if isinstance(wraps, tuple) and all(isinstance(wrapper, str) for wrapper in wraps):
-        return wraps
-    raise TableError(f"plugin {name!r}: wraps is not a tuple of names", hint='write wraps = ("stop_scan",)')
+    found: dict[str, dict[str, Any]] = {}
+    for each in wraps if isinstance(wraps, tuple) else (None,):
+        wrapper, options = each if isinstance(each, tuple) and len(each) == 2 else (each, {})
+        if not isinstance(wrapper, str) or not isinstance(options, Mapping):
+            hint = 'write wraps = ("stop_scan",), or (("stop_scan", {"upstream": "never"}),)'
+            raise TableError(f"plugin {name!r}: wraps is not a tuple of names, or of names with options", hint=hint)
+        found[wrapper] = {**found.get(wrapper, {}), **{str(key): _as_toml(value) for key, value in options.items()}}
+    return found
+
+
+def _as_toml(value: object) -> object:
+    """A value as a table would hold it: a list for a tuple."""
+    if isinstance(value, Mapping):
+        return {str(key): _as_toml(inner) for key, inner in value.items()}
+    return [_as_toml(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
 def implementations_of(cls: type) -> Iterator[Implementation]:

@@ -6,14 +6,18 @@ Nothing is imported but what is asked for: an installed package that no table na
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
 from importlib.metadata import EntryPoint, entry_points
 from operator import attrgetter
 
 import attrs
 
 from core.config.faults import TableError, did_you_mean
+from core.culprit import FAULTS
 from core.loader.classes import implementations_of
+from core.raised import in_words
 
 GROUP = "hookline.plugins"
 
@@ -88,16 +92,20 @@ def owner_of(entry: EntryPoint) -> str:
 def import_class(entry: EntryPoint) -> type:
     """The class that an entry point names. Raises TableError when there is none to be had."""
     owner = owner_of(entry)
+    if EntryPoint.pattern.match(entry.value) is None or not entry.attr:
+        raise TableError(f"{owner} is not of the form module:Class: {entry.value!r}")
     try:
-        module = importlib.import_module(entry.module)
-    except (Exception, SystemExit) as error:
-        text = f": {error}" if str(error) else ""
-        raise TableError(f"{owner} fails to import: {type(error).__name__}{text}") from error
-    try:
-        loaded: object = attrgetter(entry.attr)(module)
+        # What a module prints must not get into a schema or a log that goes to standard output.
+        with redirect_stdout(sys.stderr):
+            module = importlib.import_module(entry.module)
+            loaded: object = attrgetter(entry.attr)(module)
     except AttributeError as error:
-        hint = did_you_mean(entry.attr, _classes(vars(module).values()), "classes")
+        if (imported := sys.modules.get(entry.module)) is None:
+            raise TableError(f"{owner} fails to import: {in_words(error)}") from error
+        hint = did_you_mean(entry.attr, _classes(vars(imported).values()), "classes")
         raise TableError(f"{owner}: module {entry.module!r} has no {entry.attr!r}", hint=hint) from error
+    except FAULTS as error:
+        raise TableError(f"{owner} fails to import: {in_words(error)}") from error
     if not isinstance(loaded, type):
         raise TableError(f"{owner} is not a class: {entry.value} is a {type(loaded).__name__}")
     return loaded

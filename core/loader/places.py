@@ -13,8 +13,11 @@ from core.config.faults import TableError, did_you_mean, dotted, placed
 from core.config.options import make_plugin
 from core.config.tables import keys_of
 from core.contract import check_contract
-from core.loader.classes import check_class
+from core.culprit import FAULTS
+from core.errors import ConfigError
+from core.loader.classes import check_class, wraps_of
 from core.loader.discovery import Catalogue
+from core.raised import in_words
 
 Plugins = Mapping[str, object]
 """Plugins by name, in the order of their registration."""
@@ -50,32 +53,30 @@ class Places:
                 hint = did_you_mean(name, {*classes, *keys_of(BackendConfig)} - {"name", "dialect", "options"})
                 with placed(self.config.file, here):
                     raise TableError(f"no plugin {name!r} is listed here", key=dotted(name), hint=hint)
+        brought = {name: self._brought(name, classes, backend, here) for name in classes}
         return {
-            name: self._plugin(name, cls, {f"{here}.{dotted(name)}": backend.options.get(name, {})})
+            name: self._plugin(name, cls, {f"{here}.{dotted(name)}": backend.options.get(name, {})}, brought[name])
             for name, cls in classes.items()
         }
+
+    def _brought(self, wrapper: str, classes: Mapping[str, type], backend: BackendConfig, here: str) -> Brought:
+        """The options that the backend's plugins give a wrapper, wherever it is listed; a later plugin's win."""
+        given = {name: wraps_of(name, classes[name]).get(wrapper) for name in backend.plugins}
+        return Brought(here, {name: options for name, options in given.items() if options})
 
     def _with_wrappers(self, backend: BackendConfig, here: str) -> dict[str, type]:
         """The backend's classes in order: behind the first plugin what `wraps` names, else behind each its default."""
         classes: dict[str, type] = {}
         for position, name in enumerate(backend.plugins):
             classes[name] = self._class(name, here, in_backend=True)
-            if backend.wraps is None:
-                wrappers = self._default_wrappers(name, classes[name], here)
-                wanted_by = name
-            else:
+            with placed(self.config.file, here, "plugins"):
+                wrappers, wanted_by = tuple(wraps_of(name, classes[name])), name
+            if backend.wraps is not None:
                 wrappers, wanted_by = (backend.wraps if position == 0 else ()), ""
             for wrapper in wrappers:
                 if wrapper not in backend.plugins:
                     classes[wrapper] = self._wrapper(wrapper, here, wanted_by)
         return classes
-
-    def _default_wrappers(self, name: str, cls: type, here: str) -> tuple[str, ...]:
-        wraps = getattr(cls, "wraps", ())
-        if isinstance(wraps, tuple) and all(isinstance(wrapper, str) for wrapper in wraps):
-            return wraps
-        with placed(self.config.file, here, "plugins"):
-            raise TableError(f"plugin {name!r}: wraps is not a tuple of names", hint='write wraps = ("stop_scan",)')
 
     def _wrapper(self, name: str, here: str, wanted_by: str) -> type:
         """The class of a wrapper that the table names, or that the plugin `wanted_by` brings."""
@@ -85,31 +86,66 @@ class Places:
             except TableError as fault:
                 who = f"plugin {wanted_by!r} wants a wrapper: " if wanted_by else ""
                 raise TableError(f"{who}{fault.message}", hint=fault.hint) from fault
-            check_contract(self.catalogue.owner(name), cls)
-            check_class(name, cls, in_backend=True)
+            self._check(name, cls, in_backend=True)
             return cls
 
     def _class(self, name: str, here: str, *, in_backend: bool) -> type:
         with placed(self.config.file, here, "plugins"):
             cls = self.catalogue.find(name)
-            check_contract(self.catalogue.owner(name), cls)
-            check_class(name, cls, in_backend=in_backend)
+            self._check(name, cls, in_backend=in_backend)
             return cls
 
-    def _plugin(self, name: str, cls: type, tables: Mapping[str, Mapping[str, Any]]) -> object:
+    def _check(self, name: str, cls: type, *, in_backend: bool) -> None:
+        try:
+            check_contract(self.catalogue.owner(name), cls)
+            check_class(name, cls, in_backend=in_backend)
+        except TableError:
+            raise
+        except FAULTS as error:  # a metaclass, say, may do as it likes
+            raise TableError(f"plugin {name!r} cannot be read: {in_words(error)}") from error
+
+    def _plugin(
+        self, name: str, cls: type, tables: Mapping[str, Mapping[str, Any]], brought: Brought | None = None
+    ) -> object:
         """Made of the tables, a later one overriding; a fault is placed in the table that its key was taken from."""
-        options = {key: value for table in tables.values() for key, value in table.items()}
+        given = brought.options if brought else {}
+        options = {key: value for table in (*given.values(), *tables.values()) for key, value in table.items()}
         try:
             return make_plugin(self.converter, name, cls, options)
-        except Exception as error:
-            with placed(self.config.file, _owner(tables, getattr(error, "key", ""))):
+        except (ConfigError, TableError) as error:
+            key = error.key
+            if brought and (giver := brought.giver(key, tables)):
+                place = f"{name!r} key {key!r}" if key else repr(name)
+                with placed(self.config.file, brought.place, "plugins"):
+                    said = f"plugin {giver!r} gives options to {place}: {error.message}"
+                    raise TableError(said, hint=error.hint) from error
+            with placed(self.config.file, _owner(tables, key)):
                 raise
+        except FAULTS as error:
+            with placed(self.config.file, _owner(tables, "")):
+                raise TableError(f"plugin {name!r} cannot be made: {in_words(error)}") from error
+
+
+@attrs.frozen
+class Brought:
+    """The options that a wrapper is given by the classes of a backend's plugins: tables by plugin."""
+
+    place: str
+    options: Mapping[str, Mapping[str, Any]]
+
+    def giver(self, key: str, tables: Mapping[str, Mapping[str, Any]]) -> str:
+        """The plugin that a fault is to be told of: the operator's tables have nothing to do with it; "" for none."""
+        theirs = any(_has(table, key) if key else table for table in tables.values())
+        named = [] if theirs else [name for name, table in self.options.items() if not key or _has(table, key)]
+        return named[-1] if named else ""
 
 
 def _owner(tables: Mapping[str, Mapping[str, Any]], key: str) -> str:
     """The last table that has the key; else the first, where it would be put."""
     names = list(tables)
-    for name in reversed(names):
-        if any(key == dotted(own) or key.startswith(f"{dotted(own)}.") for own in tables[name]):
-            return name
-    return names[0]
+    return next((name for name in reversed(names) if _has(tables[name], key)), names[0])
+
+
+def _has(table: Mapping[str, Any], key: str) -> bool:
+    """Whether a dotted key is of this table."""
+    return any(key == dotted(own) or key.startswith(f"{dotted(own)}.") for own in table)

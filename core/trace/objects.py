@@ -10,7 +10,8 @@ import attrs
 from core.deltas import Delta
 from core.errors import GatewayError
 from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator
-from core.trace.words import Step, Tell, deltas_in_words, json_in_words, passed
+from core.raised import in_words
+from core.trace.words import Step, Tell, deltas_in_words, in_repr, json_in_words, passed
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -38,8 +39,8 @@ class Around:
         """What the function gives; what it raises is told."""
         try:
             return function(*arguments)
-        except Exception as error:
-            self.say(method, f"!! raised {type(error).__name__}: {error}")
+        except BaseException as error:
+            self.say(method, f"!! raised {in_words(error)}")
             raise
 
 
@@ -127,7 +128,7 @@ class TracedAnswer(Around):
     def _told(self, method: str, data: Any) -> Any:
         self.last = data
         if not isinstance(data, bytes):
-            self.say(method, f"!! {type(data).__name__}: {data!r}")
+            self.say(method, f"!! {type(data).__name__}: {in_repr(data)}")
         elif data and self.inside is not None and self.inside.last == data:
             self.say(method, f"{len(data)} bytes (as given)")
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import pluggy
@@ -12,7 +12,8 @@ from core.hookspecs import hookimpl
 from core.loader.assemble import join
 from core.loader.checks import answerers, wrappers
 from core.loader.classes import BACK, FRONT
-from core.trace.objects import TracedAnswer, TracedContent, TracedStop
+from core.raised import in_words
+from core.trace.objects import Around, TracedAnswer, TracedContent, TracedStop
 from core.trace.words import Step, Tell, call_in_words, value_in_words
 
 _Gave = Generator[None, Any, Any]
@@ -46,6 +47,8 @@ class Spy:
     tell: Tell
     inside: dict[str, Any]
     innermost: bool = False
+    innocent: ClassVar[bool] = True
+    """No fault is a spy's."""
 
     @hookimpl(wrapper=True)
     def parse(self) -> _Gave:
@@ -89,8 +92,8 @@ class Spy:
             return (yield)
         try:
             found = yield
-        except Exception as error:
-            self.tell(Step(hook, who, f"!! raised {type(error).__name__}: {error}"))
+        except BaseException as error:
+            self.tell(Step(hook, who, f"!! raised {in_words(error)}"))
             raise
         self.tell(Step(hook, who, "None: not mine" if found is None else words(found)))
         return found
@@ -108,4 +111,5 @@ class Spy:
 
 
 def _class_name(value: object) -> str:
-    return type(value).__name__
+    """The class; what a plugin gives back just as it got it is a spy's."""
+    return "as given" if isinstance(value, Around) else type(value).__name__

@@ -38,7 +38,7 @@ def line_of(step: Step, width: int = WIDTH) -> str:
 def deltas_in_words(deltas: object) -> str:
     """What a translator gave, whatever it is."""
     if not isinstance(deltas, Sequence) or isinstance(deltas, str | bytes):
-        return f"!! {type(deltas).__name__}: {deltas!r}"
+        return f"!! {type(deltas).__name__}: {in_repr(deltas)}"
     return ", ".join(map(_value, deltas)) or "nothing"
 
 
@@ -54,7 +54,7 @@ def json_in_words(value: object) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:
-        return repr(value)
+        return in_repr(value)
 
 
 def value_in_words(value: object) -> str:
@@ -69,6 +69,14 @@ def call_in_words(call: object, before: object | None) -> str:
         return f"{type(call).__name__}({', '.join(f'{name}={_value(value)}' for name, value in shown.items())})"
     changes = _changes("", _fields(before), _fields(call))
     return ", ".join(changes) or "as given"
+
+
+def in_repr(value: object) -> str:
+    """Its repr, if it has one: a trace must not break what it looks at."""
+    try:
+        return repr(value)
+    except Exception as error:  # noqa: BLE001  a plugin's value may be as broken as the plugin
+        return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
 
 
 def _changes(path: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
@@ -98,7 +106,7 @@ def _value(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_value, value))}]"
     if not attrs.has(type(value)):
-        return repr(value)
+        return in_repr(value)
     told = []
     for field in attrs.fields(type(value)):
         content = getattr(value, field.name)

@@ -13,7 +13,7 @@ import orjson
 
 from core import HTTPRequest, Request
 from plugins.capture.folder import Folder
-from plugins.capture.masks import masked_headers, masked_pieces, masked_query, secrets_in
+from plugins.capture.masks import Masks, masked_headers, masked_query, secrets_in
 
 FORMAT: Final = 1
 
@@ -44,12 +44,17 @@ class Exchange:
     _lines: list[_Line] = attrs.field(factory=list)
     _left: int = attrs.field(init=False)
     _is_cut: bool = False
+    _begun: bool = False
+    _lost: bool = False
+    """Whether the file could not be written: its rest would be no exchange."""
+    _tails: dict[str, bytes] = attrs.field(factory=dict)
+    """By key the end of what was written, in which a secret may have begun."""
 
     def __attrs_post_init__(self) -> None:
         """Begin with the client's request."""
         http = self.http
         self._left = self.limit
-        self.hide(secrets_in(http.headers))
+        self.hide(secrets_in(http.headers, http.query))
         head = {"format": FORMAT, "at": self.at.isoformat(), "id": http.id, "method": http.method, "mount": http.mount}
         head |= {"path": http.path, "query": masked_query(http.query), "headers": masked_headers(_pairs(http))}
         self._add("body", http.body, head)
@@ -93,11 +98,25 @@ class Exchange:
     def save(self) -> None:
         """Append what has come since the last time."""
         lines, self._lines = self._lines, []
+        if self._lost or not lines:
+            return
+        masks = Masks(self._secrets)
+        for line in lines:
+            line.value = masks.value(line.value)
         for key in {line.key for line in lines if line.key}:
-            those = [line for line in lines if line.key == key]
-            for line, data in zip(those, masked_pieces([line.data for line in those], self._secrets), strict=True):
-                line.value[key] = _as_json(data)
-        self.folder.append(self.name, b"".join(orjson.dumps(line.value) + b"\n" for line in lines))
+            self._fill([line for line in lines if line.key == key], key, masks)
+        data = b"".join(orjson.dumps(line.value) + b"\n" for line in lines)
+        write = self.folder.append if self._begun else self.folder.begin
+        self._begun, self._lost = True, not write(self.name, data)
+
+    def _fill(self, lines: list[_Line], key: str, masks: Masks) -> None:
+        """Put the data of lines of one kind into them, masked."""
+        pieces = [line.data for line in lines]
+        before = self._tails.get(key, b"")
+        masked = masks.pieces(pieces, before=before, cut=key == "answer" or self._is_cut)
+        for line, data in zip(lines, masked, strict=True):
+            line.value[key] = _as_json(data)
+        self._tails[key] = (before + b"".join(pieces))[-masks.longest :] if masks.longest else b""
 
     def _add(self, key: str, data: bytes, value: dict[str, Any] | None = None) -> None:
         kept = data[: self._left]

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import attrs
 import structlog
 
-from core import Answer, HTTPRequest, Request, UpstreamCall, hookimpl
+from core import Answer, ConfigError, HTTPRequest, Request, UpstreamCall, hookimpl
 from core.chat import Call, RecordingTransport
 from plugins.capture.exchange import Exchange
 from plugins.capture.folder import Folder
@@ -33,6 +33,12 @@ class Capture:
     keep: int = attrs.field(default=1000, validator=_one_up)
     """Files that are kept; the oldest go first."""
     _open: WeakValueDictionary[int, Exchange] = attrs.field(init=False, repr=False, factory=WeakValueDictionary)
+
+    @hookimpl
+    def check(self) -> None:
+        """Refuse a directory that cannot be written. Raises ConfigError."""
+        if why := Folder(self.directory, self.keep).refusal():
+            raise ConfigError(why, hint="name another as `directory`")
 
     @hookimpl
     def lifespan(self) -> None:

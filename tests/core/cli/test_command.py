@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from core.cli import command as cli
-from core.cli.server import ServerError, ServerOptions
+from core.serve.settings import ServerError, ServerOptions
 from tests.core.samples import BACKEND, PIPELINE, write
 
 
@@ -26,11 +27,10 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, ServerOptions]]:
     """What `serve` would run, instead of a server."""
     calls: list[tuple[Path, ServerOptions]] = []
 
-    def serve_file(file: Path, options: ServerOptions) -> int:
+    def serve_file(file: Path, options: ServerOptions, on_ready: Callable[[tuple[str, ...]], None]) -> None:
         calls.append((file, options))
-        return 0
+        on_ready(options.bind)
 
-    monkeypatch.setattr(cli, "check_binds", lambda binds: None)
     monkeypatch.setattr(cli, "serve_file", serve_file)
     return calls
 
@@ -48,7 +48,7 @@ def test_version() -> None:
 def test_the_help_is_whole_and_says_what_to_write(command: list[str]) -> None:
     text = run(*command, "--help").stdout
     assert not re.search(r"\w\.\.\.$|list\[|range>", text, re.MULTILINE)
-    for option, metavar in re.findall(r"--(bind|workers|backlog|graceful-timeout|keep-alive) (\S+)", text):
+    for option, metavar in re.findall(r"--(bind|workers|backlog|keep-alive) (\S+)", text):
         assert metavar in {"HOST:PORT", "N", "SECONDS"}, option
 
 
@@ -92,30 +92,22 @@ def test_serve_greets_and_runs(served: list[tuple[Path, ServerOptions]]) -> None
     assert served == [(Path("pipelines.toml"), ServerOptions())]
 
 
-def test_serve_takes_its_options(served: list[tuple[Path, ServerOptions]]) -> None:
+def test_serve_takes_its_options(folder: Path, served: list[tuple[Path, ServerOptions]]) -> None:
+    write(folder, PIPELINE + BACKEND + "[server]\nclient_timeout = 7\n")
     arguments = "--bind 127.0.0.1:1 --bind [::1]:2 --bind 127.0.0.1:1 --workers 3 --worker-class asyncio"
-    more = "--graceful-timeout 1 --backlog 5 --keep-alive 2.5 pipelines.toml"
+    more = "--backlog 5 --keep-alive 2.5 pipelines.toml"
     assert run("serve", *arguments.split(), *more.split()).exit_code == 0
-    options = ServerOptions(("127.0.0.1:1", "[::1]:2"), 3, "asyncio", 1.0, 5, 2.5)
+    options = ServerOptions(("127.0.0.1:1", "[::1]:2"), 3, "asyncio", 5, 2.5, client_timeout=7.0)
     assert served == [(Path("pipelines.toml"), options)]
 
 
-def test_serve_ends_with_the_status_of_the_server(
-    served: list[tuple[Path, ServerOptions]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cli, "serve_file", lambda file, options: 7)
-    assert run("serve").exit_code == 7
-
-
-def test_an_address_that_cannot_be_had_is_one_line(
-    served: list[tuple[Path, ServerOptions]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(binds: tuple[str, ...]) -> None:
+def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: Path, options: ServerOptions, on_ready: Callable[[tuple[str, ...]], None]) -> None:
         raise ServerError("cannot listen")
 
-    monkeypatch.setattr(cli, "check_binds", refuse)
+    monkeypatch.setattr(cli, "serve_file", refuse)
     result = run("serve")
-    assert (result.exit_code, result.stdout, result.stderr, served) == (1, "", "cannot listen\n", [])
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", "cannot listen\n")
 
 
 def test_main_runs_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

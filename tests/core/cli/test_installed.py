@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.cli.installed import InstalledPlugin, installed_plugins
+from core.cli.plugins import plugins_text
+from core.cli.schema import schema_of
 from core.contract import CONTRACT
 from core.loader.discovery import GROUP
 from tests.core.loader.test_discovery import BROKEN, install
@@ -83,3 +85,44 @@ def test_a_class_that_cannot_be_looked_at_hides_no_other(folder: Path, monkeypat
     entry = EntryPoint("listed", "listed_module:Plugin", GROUP)
     odd, demo = installed_plugins([entry, *entry_points(group=GROUP, name="demo")])[::-1]
     assert (odd.fault, demo.fault) == ("LookupError: no", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "fault", "usable"),
+    [
+        (
+            "meta",
+            "class M(type):\n    wraps = property(lambda s: 1 / 0)\nclass Plugin(metaclass=M): ...",
+            "Zero",
+            False,
+        ),
+        ("wraps", WRAPPER.replace("    @hook", "    wraps = 5\n    @hook", 1), "wraps is not a tuple of names", True),
+        (
+            "factory",
+            "import attrs\n@attrs.frozen\nclass Plugin:\n    x: int = attrs.field(factory=lambda: 1 / 0)",
+            "its options cannot be read: ZeroDivisionError: division by zero",
+            False,
+        ),
+        (
+            "types",
+            "import attrs\n" + WRAPPER.replace("class", "@attrs.frozen\nclass", 1) + "\n    x: 'nowhere.X' = 1",
+            "has a field whose type is not defined when it runs: NameError",
+            True,
+        ),
+    ],
+)
+def test_an_odd_class_hides_no_other(folder: Path, name: str, code: str, fault: str, usable: bool) -> None:
+    install(folder, f"dist-odd-{name}", f"odd-{name}", f"odd_{name}_module", code)
+    plugin = found(f"odd-{name}")
+    assert fault in plugin.fault
+    assert (plugin.cls is not None) is usable
+    assert plugins_text([plugin]).count("cannot be used") == 1
+    assert f"odd-{name}" in schema_of([plugin])["properties"]
+
+
+def test_two_of_one_name_are_both_told(folder: Path) -> None:
+    install(folder, "dist-twin-a", "listed-twin", "listed_twin_a", WRAPPER)
+    install(folder, "dist-twin-b", "listed-twin", "listed_twin_b", WRAPPER)
+    twins = installed_plugins(entry for entry in entry_points(group=GROUP) if entry.name == "listed-twin")
+    fault = "comes from dist-twin-a 1.2 and dist-twin-b 1.2; uninstall one of them, or write module:Class"
+    assert [plugin.fault for plugin in twins] == [fault, fault]

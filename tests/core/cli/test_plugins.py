@@ -19,7 +19,7 @@ class Engine:
     """An engine."""
 
     contract: ClassVar[int] = 1
-    wraps: ClassVar[tuple[str, ...]] = ("stop_scan",)
+    wraps: ClassVar[Any] = ("stop_scan", ("think_tags", {"opened": True, "pairs": (("<t>", "</t>"),)}))
 
     needed: int
     word: str = attrs.field(default="grey", metadata={"help": "the bird"})
@@ -64,7 +64,7 @@ engine  backend of dist 1, contract 1
   An engine.
   answers  call_upstream, translate_content
   wraps    translate_stop
-  brings   stop_scan
+  brings   stop_scan, think_tags (opened = true, pairs = [["<t>", "</t>"]])
   option   needed: integer, needed
   option   word: string = "grey"  # the bird
   option   mode: "a" or "b" = "a"

@@ -115,3 +115,16 @@ def test_routes_are_asked_of_the_pipeline_and_globs_are_among_them(tmp_path: Pat
 def test_a_router_that_wants_more_shows_nothing(tmp_path: Path) -> None:
     loaded = load(config_of(tmp_path, f'["{HERE}:Front"]\nbackends = ["gone"]\n' + PIPELINE + BACKEND), {})
     assert list(routes_of(loaded.config, loaded.pipelines[0])) == ["model-gone"]
+
+
+class Giving(Far):
+    """Gives its wrapper an option."""
+
+    wraps: ClassVar[Any] = ((f"{HERE}:Wrapper", {"word": "given"}),)
+
+
+@pytest.mark.parametrize(("wraps", "shown"), [("", True), ("wraps = []", False)])
+def test_options_that_a_wrapper_is_given_are_shown(tmp_path: Path, wraps: str, shown: bool) -> None:
+    backend = BACKEND.replace(f"{ME}:Far", f"{ME}:Giving") + wraps
+    lines = [line.strip() for line in report(load(config_of(tmp_path, PIPELINE + backend), {})).splitlines()]
+    assert (f"given    {HERE}:Wrapper by {ME}:Giving: word = 'given'" in lines) is shown

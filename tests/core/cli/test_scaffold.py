@@ -103,3 +103,41 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ScaffoldError, match=r"cannot be written: Not a directory$"):
         new_plugin("bird", tmp_path / "file" / "x")
+
+
+@pytest.mark.parametrize("name", ["none", "true", "call", "content", "engine_facts", "upstream-answer"])
+def test_a_class_hides_nothing_that_the_files_use(tmp_path: Path, name: str) -> None:
+    package = new_plugin(name, tmp_path / "package")
+    (code,) = package.glob("src/*/__init__.py")
+    (test,) = package.glob("tests/*.py")
+    trees = [ast.parse(file.read_text()) for file in (code, test)]
+    (made,) = (node.name for node in trees[0].body if isinstance(node, ast.ClassDef))
+    imported = {
+        alias.name
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("hookline_")
+        for alias in node.names
+    }
+    assert made.endswith("Backend")
+    assert made not in imported
+
+
+@pytest.mark.parametrize("name", ["pytest", "pipelines", "backends", "url", "stream", "max-stops", "paths"])
+def test_a_name_with_another_meaning_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ScaffoldError, match=r"is a key of pipelines\.toml, or of hookline itself; choose another"):
+        new_plugin(name, tmp_path / "package")
+
+
+def test_half_a_package_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Path.write_text
+
+    def full(self: Path, text: str, encoding: str) -> int:
+        if self.name == "README.md":
+            raise OSError(28, "No space left on device")
+        return write(self, text, encoding)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(ScaffoldError, match="cannot be written: No space left on device"):
+        new_plugin("mine", tmp_path / "package")
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -133,3 +134,25 @@ def test_every_key_is_described_and_secrets_are_marked(schema: Schema) -> None:
 def test_a_plugin_that_cannot_be_imported_may_have_any_table() -> None:
     made: Any = schema_of([InstalledPlugin("broken", "dist 1", fault="fails to import")])
     assert made["properties"]["broken"] == {"type": "object"}
+
+
+@attrs.frozen
+class Strict:
+    level: int
+    word: str
+
+
+class Brings:
+    wraps = (("strict", {"level": 1}),)
+
+
+@pytest.mark.parametrize(("plugins", "faulty"), [((), True), ((InstalledPlugin("brings", "dist 1", Brings),), False)])
+def test_an_option_that_a_plugin_gives_its_wrapper_need_not_be_given(
+    plugins: tuple[InstalledPlugin, ...], faulty: bool
+) -> None:
+    made = schema_of([InstalledPlugin("strict", "dist 1", Strict), *plugins])
+    table = f'{PIPELINE}[backends.b]\nplugins = ["strict"]\n[backends.b.strict]\n'.replace(
+        '"anthropic", "models"', '"strict"'
+    )
+    assert bool(faults(made, f'{table}word = "x"')) is faulty
+    assert faults(made, f"{table}level = 1")

@@ -1,53 +1,48 @@
+from __future__ import annotations
+
 import os
 import shlex
-import signal
-import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypercorn.config import Config as ServerConfig
 
 from core.cli import server
-from core.cli.server import ServerError, ServerOptions, check_binds, curl_of, default_worker_class, serve_file
+from core.cli.server import curl_of, default_worker_class, serve_file
+from core.serve.settings import ServerError, ServerOptions
+from core.serve.sockets import Doors
 
 
-def test_serve_file_hands_hypercorn_our_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[ServerConfig] = []
+class Stub:
+    """Stands in for the master: it is ready at once, and then over."""
 
-    def run(settings: ServerConfig) -> int:
-        ran.append(settings)
-        return 3  # what Hypercorn says of itself is passed on
+    def __init__(self, options: ServerOptions, doors: Doors, on_ready: Callable[[], None]) -> None:
+        self.options, self.doors, self.on_ready = options, doors, on_ready
 
-    monkeypatch.setattr(server, "run", run)
+    def run(self) -> None:
+        self.on_ready()
+        self.doors.close()
+
+
+def test_serve_file_runs_a_master(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "Master", Stub)
+    monkeypatch.setattr(server, "configure_logs", lambda: None)
     monkeypatch.setenv("PIPELINES_TOML", "other.toml")
     monkeypatch.chdir(tmp_path)
-    assert serve_file(Path("p.toml"), ServerOptions()) == 3
+    told: list[tuple[str, ...]] = []
+    serve_file(Path("p.toml"), ServerOptions(("127.0.0.1:0", "unix:s", "localhost:0")), told.append)
     assert os.environ["PIPELINES_TOML"] == str(tmp_path / "p.toml")
-    (settings,) = ran
-    assert (settings.application_path, settings.bind, settings.workers) == ("core.app:app", ["127.0.0.1:8080"], 1)
-    assert (settings.worker_class, settings.backlog) == ("uvloop", 1024)
-    assert (settings.graceful_timeout, settings.keep_alive_timeout) == (30.0, 75.0)
+    ((one, two, three),) = told
+    assert one.startswith("127.0.0.1:")
+    assert not one.endswith(":0")
+    assert two == "unix:s"
+    assert three.startswith("127.0.0.1:")
 
 
-@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM, None])
-def test_a_server_that_ends_unasked_is_an_error(asked: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(settings: ServerConfig) -> int:
-        if asked is not None:
-            signal.raise_signal(asked)
-        return 0
-
-    monkeypatch.setattr(server, "run", run)
-    monkeypatch.setenv("PIPELINES_TOML", "")
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        if asked is None:
-            with pytest.raises(ServerError, match="ended by itself"):
-                serve_file(Path("p.toml"), ServerOptions())
-        else:
-            assert serve_file(Path("p.toml"), ServerOptions()) == 0
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def test_not_on_every_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+    with pytest.raises(ServerError, match="here, run: hypercorn "):
+        serve_file(Path("p.toml"), ServerOptions(), lambda _: None)
 
 
 def test_uvloop_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,27 +50,6 @@ def test_uvloop_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_worker_class() == "asyncio"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "uvloop")
     assert default_worker_class() == "uvloop"
-
-
-def test_a_port_in_use_is_one_line() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(ServerError) as caught:
-            check_binds((f"127.0.0.1:{port}",))
-    assert str(caught.value) == (
-        f"cannot listen on 127.0.0.1:{port}: address already in use; "
-        "choose another: hookline serve --bind HOST:PORT, or make serve BIND=HOST:PORT"
-    )
-
-
-def test_free_ports_and_sockets_of_others_pass() -> None:
-    check_binds(("127.0.0.1:0", "unix:/tmp/x", "fd://3"))
-
-
-@pytest.mark.parametrize("bind", ["127.0.0.1", "localhost:", "host:http", "host:70000", "::1:80", ""])
-def test_a_bind_of_no_known_form(bind: str) -> None:
-    with pytest.raises(ServerError, match=r"is not HOST:PORT, \[IPv6\]:PORT, unix:PATH or fd://NUMBER"):
-        check_binds((bind,))
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,29 @@ def test_bytes_that_nobody_asks_for_are_told(tmp_path: Path, request_file: Path)
     made = loaded(tmp_path, "demo")
     trace(made, http_of(read_source(request_file), made.pipelines), [RecordedCall()], told.append)
     assert told[-1] == Step("note", "", "no call asked for the upstream's bytes")
+
+
+def test_a_part_that_does_not_start_is_one_line(
+    tmp_path: Path, request_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trace_life.py").write_text(
+        "from core import hookimpl\nclass Life:\n    @hookimpl\n    def lifespan(self): raise OSError('no port')\n"
+        "    @hookimpl(wrapper=True)\n    def parse(self): return (yield)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "pipelines.toml").write_text(
+        '[pipelines.p]\npaths = ["/v1"]\nplugins = ["anthropic", "models", "trace_life:Life"]\n'
+        '[models]\n"m" = { backend = "b" }\n[backends.b]\nplugins = ["demo"]\n'
+    )
+    gateway = load(read_config(tmp_path / "pipelines.toml", {}))
+    http = http_of(read_source(request_file), gateway.pipelines)
+    with pytest.raises(TraceError) as caught:
+        trace(gateway, http, [], lambda _: None)
+    assert str(caught.value) == "the gateway does not run: OSError: no port; in lifespan of plugin 'trace_life:Life'"
+
+
+def test_json_without_a_bottom_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "deep.json"
+    file.write_text("[" * 100_000)
+    with pytest.raises(TraceError, match="is neither a request"):
+        read_source(file)

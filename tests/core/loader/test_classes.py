@@ -8,7 +8,7 @@ import pytest
 
 from core import hookimpl
 from core.config.faults import TableError
-from core.loader.classes import check_class, hook_names, implementations_of
+from core.loader.classes import check_class, hook_names, implementations_of, wraps_of
 from tests.core import samples
 
 
@@ -180,3 +180,35 @@ def test_implementations_know_name_hook_and_kind() -> None:
     assert (first.method, first.hook, first.wrapper, first.optional) == ("read", "parse", False, False)
     (second,) = implementations_of(samples.Wrapper)
     assert (second.hook, second.wrapper, second.parameters) == ("translate_content", True, ())
+
+
+def test_the_wrappers_that_a_class_brings() -> None:
+    class Brings:
+        wraps = ("stop_scan",)
+
+    class Wrong:
+        wraps = "stop_scan"
+
+    assert list(wraps_of("x", Brings)) == ["stop_scan"]
+    assert not wraps_of("x", object)
+    with pytest.raises(TableError, match="plugin 'x': wraps is not a tuple of names"):
+        wraps_of("x", Wrong)
+
+
+def test_a_wrapper_may_be_brought_with_options() -> None:
+    class Brings:
+        wraps = ("stop_scan", ("think_tags", {"pairs": (("[", "]"),), "opened": True}), ("stop_scan", {"x": {"y": ()}}))
+
+    assert wraps_of("x", Brings) == {
+        "stop_scan": {"x": {"y": []}},
+        "think_tags": {"pairs": [["[", "]"]], "opened": True},
+    }
+    assert list(wraps_of("x", Brings)) == ["stop_scan", "think_tags"]
+
+
+@pytest.mark.parametrize(
+    "wraps", ["trim", ["trim"], ("trim", {"a": 1}), (("trim", "a"),), (("trim",),), ((1, {}),), None]
+)
+def test_wraps_of_another_form_is_refused(wraps: Any) -> None:
+    with pytest.raises(TableError, match="wraps is not a tuple of names, or of names with options"):
+        wraps_of("x", type("Wrong", (), {"wraps": wraps}))

@@ -153,8 +153,8 @@ def test_an_unknown_wrapper_is_told_where_it_was_asked_for(tmp_path: Path, engin
         (
             PIPELINE + BACKEND.replace("Engine", "BadWraps"),
             (
-                f"[backends.one] key 'plugins': plugin '{HERE}:BadWraps': wraps is not a tuple of names; "
-                'write wraps = ("stop_scan",)'
+                f"[backends.one] key 'plugins': plugin '{HERE}:BadWraps': wraps is not a tuple of names, or of names "
+                'with options; write wraps = ("stop_scan",), or (("stop_scan", {"upstream": "never"}),)'
             ),
         ),
         (
@@ -200,3 +200,46 @@ def test_the_owner_of_a_plugin_is_told_with_its_distribution() -> None:
     catalogue = Catalogue.installed()
     assert catalogue.owner("vllm") == f"plugin 'vllm' of hookline {version('hookline')}"
     assert catalogue.owner("my:Plugin") == "plugin 'my:Plugin'"
+
+
+class Gives(samples.Engine):
+    """Brings a wrapper with an option."""
+
+    wraps: ClassVar[Any] = ((f"{HERE}:Wrapper", {"word": "given"}),)
+
+
+class GivesWrong(samples.Engine):
+    """Brings it with one that it does not take."""
+
+    wraps: ClassVar[Any] = ((f"{HERE}:Wrapper", {"word": 7}),)
+
+
+def giving(rest: str, plugins: str = "", engine: str = "Gives") -> str:
+    return f'{PIPELINE}[backends.one]\nplugins = ["{__name__}:{engine}"{plugins}]\n{rest}'
+
+
+@pytest.mark.parametrize(
+    ("rest", "plugins", "word"),
+    [
+        ("", "", "given"),
+        ("", f', "{HERE}:Wrapper"', "given"),
+        (f'wraps = ["{HERE}:Wrapper"]', "", "given"),
+        (f'[backends.one."{HERE}:Wrapper"]\nword = "mine"', "", "mine"),
+    ],
+)
+def test_a_wrapper_has_the_options_of_the_class_that_brings_it(
+    tmp_path: Path, rest: str, plugins: str, word: str
+) -> None:
+    assert back(config_of(tmp_path, giving(rest, plugins)))[f"{HERE}:Wrapper"].word == word
+
+
+def test_a_wrong_option_is_told_of_who_gave_it(tmp_path: Path) -> None:
+    me = f"{__name__}:GivesWrong"
+    assert told(tmp_path, giving("", engine="GivesWrong")) == (
+        f"[backends.one] key 'plugins': plugin '{me}' gives options to '{HERE}:Wrapper' key 'word': "
+        "expected a string, got an integer"
+    )
+    table = f'[backends.one."{HERE}:Wrapper"]'
+    mine = told(tmp_path, giving(f"{table}\nwrd = 1", engine="Gives"))
+    assert mine == f"{table} key 'wrd': unknown key; did you mean 'word'?"
+    assert told(tmp_path, giving(f"{table}\nword = []", engine="GivesWrong")).startswith(f"{table} key 'word'")

@@ -108,3 +108,22 @@ def test_a_wrong_type_still_meets_the_gateways_check() -> None:
     with pytest.raises(TypeError, match="answered int"):
         back.translate_content(Request("message"), ROUTE)
     assert told == [Step("translate_content", "Wrong or Upstream", "int")]
+
+
+def test_a_spy_is_under_no_suspicion_and_tells_what_is_given_back_as_it_was() -> None:
+    class Nothing:
+        @hookimpl(wrapper=True)
+        def translate_content(self) -> Generator[None, Any, Any]:
+            return (yield)
+
+    class Exits:
+        @hookimpl(wrapper=True)
+        def translate_content(self) -> Generator[None, Any, Any]:
+            yield
+            raise ValueError("out")
+
+    back, _, told = made(Upstream(never), Nothing(), Exits())
+    with pytest.raises(ValueError) as caught:
+        back.translate_content(Request("message"), ROUTE)
+    assert caught.value.__notes__ == ["in translate_content of plugin 'Exits', backend 'b'"]
+    assert [step.what for step in told] == ["Words", "as given", "!! raised ValueError: out"]

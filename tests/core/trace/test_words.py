@@ -10,6 +10,7 @@ from core.trace.words import (
     Step,
     call_in_words,
     deltas_in_words,
+    in_repr,
     json_in_words,
     line_of,
     passed,
@@ -79,3 +80,14 @@ def test_a_value_shows_what_says_something() -> None:
 )
 def test_a_call_and_what_a_wrapper_changed_in_it(call: object, before: object, words: str) -> None:
     assert call_in_words(call, before) == words
+
+
+def test_what_has_no_repr_breaks_no_trace() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    odd = "<Odd, whose repr raises RuntimeError>"
+    assert in_repr(Odd()) == odd
+    assert deltas_in_words([Odd()]) == odd
+    assert deltas_in_words(Odd()) == f"!! Odd: {odd}"

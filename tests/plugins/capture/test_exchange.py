@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from structlog.testing import capture_logs
+
 from core import HTTPRequest
 from core.testing import Captured
 from plugins.capture.exchange import Exchange
@@ -87,3 +89,36 @@ def test_files_sort_by_time(tmp_path: Path) -> None:
     first, second = exchange(tmp_path), exchange(tmp_path)
     assert first.name < second.name
     assert first.name.endswith("-req_1.jsonl")
+
+
+def test_a_secret_is_nowhere_in_the_file(tmp_path: Path) -> None:
+    headers = ((b"x-api-key", b"client-sesame"), (b"referer", b"http://x/?k=client-sesame"))
+    http = HTTPRequest("POST", "/v1/client-sesame", query=b"token=param-sesame&a=param-sesame", headers=headers, id="r")
+    made = Exchange(http, None, Folder(tmp_path, 9), 10_000)
+    made.hide(['key-"sesame"'])
+    made.sent(json.dumps({"user": 'key-"sesame"', "param": "param-sesame"}).encode())
+    made.answered(200, {"location": 'http://x/?k=key-"sesame"'})
+    made.answer(b"client-")
+    made.ended('ConnectError: key-"sesame"')
+    made.answer(b"sesame")
+    made.done(200)
+    text = (tmp_path / made.name).read_text()
+    assert "sesame" not in text
+    assert Captured.load(tmp_path / made.name).answer == b"*" * 13
+
+
+def test_a_secret_that_the_limit_cuts_is_masked(tmp_path: Path) -> None:
+    made = exchange(tmp_path, limit=len(HTTP.body) + 9)
+    made.hide(["backend-sesame"])
+    made.sent(b"backend-sesame")
+    made.done(200)
+    assert "backend" not in (tmp_path / made.name).read_text()
+
+
+def test_an_exchange_that_could_not_be_begun_is_not_written_in_part(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    made = exchange(tmp_path / "file")
+    with capture_logs() as logs:
+        made.ended("")
+        made.done(200)
+    assert [line["event"] for line in logs] == ["an exchange cannot be written"]

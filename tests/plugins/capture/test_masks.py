@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from plugins.capture.masks import MASK, masked_headers, masked_pieces, masked_query, secrets_in
+from plugins.capture.masks import MASK, Masks, masked_headers, masked_query, secrets_in
 
 
 def test_headers_that_speak_of_secrets_lose_their_value() -> None:
@@ -22,10 +22,39 @@ def test_the_words_of_secret_headers_are_secrets() -> None:
 
 def test_a_secret_is_masked_also_where_it_is_cut_and_the_cuts_stay() -> None:
     pieces = [b"a sesame", b"-open b", b"", b"sesame-open"]
-    assert masked_pieces(pieces, ["sesame-open"]) == [b"a ******", b"***** b", b"", b"***********"]
+    assert Masks(["sesame-open"]).pieces(pieces) == [b"a ******", b"***** b", b"", b"***********"]
 
 
 def test_short_words_and_longer_ones_first() -> None:
-    assert masked_pieces([b"true abcdefgh abcdefgh-ijk"], ["true", "abcdefgh", "abcdefgh-ijk"]) == [
-        b"true ******** ************"
-    ]
+    masks = Masks(["true", "abcdefgh", "abcdefgh-ijk"])
+    assert masks.pieces([b"true abcdefgh abcdefgh-ijk"]) == [b"true ******** ************"]
+
+
+def test_a_secret_that_is_cut_by_a_write_is_masked_on_both_sides() -> None:
+    masks = Masks(["sesame-open"])
+    assert masks.pieces([b"a ses", b"ame-"], cut=True) == [b"a ***", b"****"]
+    assert masks.pieces([b"open b"], before=b"a sesame-") == [b"**** b"]
+    assert masks.pieces([b"a ses"], cut=True) == [b"a ses"]
+    assert masks.pieces([b"a sesame"]) == [b"a sesame"]
+
+
+def test_a_secret_is_found_as_json_and_as_a_url_have_it() -> None:
+    masks = Masks(['se"same/öpen'])
+    for form in ('se"same/öpen', 'se\\"same/öpen', 'se\\"same/\\u00f6pen', "se%22same%2F%C3%B6pen"):
+        assert masks.pieces([form.encode()]) == [b"*" * len(form.encode())]
+
+
+def test_values_of_all_kinds_lose_their_secrets() -> None:
+    value = {"a": ["x sesame-open", ("sesame-open", 5)], "b": {"c": "sesame-open"}, "d": None, "e": "\ud83e"}
+    stars = "*" * 11
+    assert Masks(["sesame-open"]).value(value) == {
+        "a": [f"x {stars}", [stars, 5]],
+        "b": {"c": stars},
+        "d": None,
+        "e": "\ud83e",
+    }
+
+
+def test_parameters_that_speak_of_secrets_are_some() -> None:
+    assert secrets_in((), b"sig=sesame-open&assign=b") == ["sesame-open", "sesame-open"]
+    assert masked_query(b"sig=abc&assign=b") == "sig=***&assign=b"

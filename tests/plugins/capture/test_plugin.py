@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from core.chat import UpstreamClient
 from core.config.file import read_config
+from core.errors import ConfigError
 from core.gateway import Gateway
 from core.loader import load
 from core.request import HTTPRequest
@@ -140,3 +141,11 @@ async def test_a_look_at_the_server_is_no_exchange(tmp_path: Path) -> None:
     async with serving(tmp_path, Network()) as gateway:
         await ask(gateway, "/v1", "HEAD")
     assert files(tmp_path) == []
+
+
+async def test_a_directory_that_cannot_be_made_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "captured").touch()
+    with pytest.raises(ConfigError) as caught:
+        async with serving(tmp_path, Network()):
+            pass
+    assert f"[pipelines.p]: plugin 'capture': {tmp_path / 'captured'} is no directory" in str(caught.value)

@@ -1,0 +1,106 @@
+"""Hypercorn's HTTP/1 and HTTP/2, and where they are too trusting.
+
+Hypercorn 0.18; what is private there is used in this file and in `connection.py` alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, Final
+
+import h2.errors
+import h2.events
+import h11
+from hypercorn.events import Closed, Event, RawData
+from hypercorn.protocol import ProtocolWrapper
+from hypercorn.protocol.h2 import H2Protocol
+from hypercorn.protocol.h11 import H2ProtocolAssumedError, H11Protocol
+
+from core.serve.settings import for_http2
+
+BURST: Final = 200
+"""Resets of its own requests that one HTTP/2 client may send at once…"""
+RATE: Final = 20.0
+"""… and per second from then on; more is an attack (CVE-2023-44487)."""
+
+
+class HTTP1(H11Protocol):
+    """HTTP/1 without two doors for smuggling."""
+
+    async def _create_stream(self, request: h11.Request) -> None:
+        names = [name for name, _ in request.headers]
+        # h11 takes the chunks and forgets the length; what stands before us may have counted by the length.
+        if b"transfer-encoding" in names and (b"content-length" in names or request.http_version < b"1.1"):
+            await self._send_error_response(400)
+            await self.send(Closed())
+            return
+        await super()._create_stream(request)
+
+    async def _check_protocol(self, event: h11.Request) -> None:
+        # HTTP/2 for a client that begins with it. No `Upgrade: h2c`: it carries requests past a proxy's rules.
+        if event.method == b"PRI":
+            await super()._check_protocol(event)
+
+
+class HTTP2(H2Protocol):
+    """HTTP/2 that survives what a client does to its own streams."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._allowed = float(BURST)
+        self._counted = time.monotonic()
+
+    async def _handle_events(self, events: list[h2.events.Event]) -> None:
+        for event in events:
+            if isinstance(event, h2.events.RequestReceived) and self.context.terminated.is_set():
+                # The client may safely send it again, elsewhere.
+                self.connection.reset_stream(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
+            elif isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
+                # The rest of a body whose request has been answered: Hypercorn fails on it, and the connection with it.
+                self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            elif isinstance(event, h2.events.StreamReset):
+                if not self._may_reset():
+                    self.connection.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
+                    await self._flush()
+                    await self.send(Closed())
+                    return
+                await super()._handle_events([event])
+                # The sending task, which has been woken, forgets the stream: of more than a thousand the tree of
+                # priorities would fail.
+                await asyncio.sleep(0)
+            else:
+                await super()._handle_events([event])
+        await self._flush()
+
+    def _may_reset(self) -> bool:
+        now = time.monotonic()
+        self._allowed = min(BURST, self._allowed + (now - self._counted) * RATE) - 1
+        self._counted = now
+        return self._allowed >= 0
+
+
+class Protocols(ProtocolWrapper):
+    """HTTP/1, or HTTP/2 from the moment on that the client's first bytes say so."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.protocol = HTTP1(*self._parts(self.config))
+
+    async def handle(self, event: Event) -> None:
+        """Take bytes from the client, or the news that it has left."""
+        try:
+            await self.protocol.handle(event)
+        except H2ProtocolAssumedError as assumed:
+            self.protocol = HTTP2(*self._parts(for_http2(self.config)))
+            await self.protocol.initiate()
+            await self.protocol.handle(RawData(assumed.data))
+
+    @property
+    def idle_http2(self) -> bool:
+        """Whether this is HTTP/2 without a request."""
+        return isinstance(self.protocol, HTTP2) and self.protocol.idle
+
+    def _parts(self, config: Any) -> tuple[Any, ...]:
+        shared = (self.context, self.task_group, self.state, self.ssl, self.client, self.server, self.send)
+        return (self.app, config, *shared)

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import time
+from typing import Any, cast
+
+import h2.events
+import pytest
+from structlog.testing import capture_logs
+
+from core.serve import connection, reception, settings
+from core.serve.connection import Writer
+from core.serve.protocols import Protocols
+from core.serve.settings import ServerOptions
+from tests.core.serve.served import HTTP2, WITHIN, Client, request, serving, true
+
+pytestmark = pytest.mark.anyio
+
+SHORT = ServerOptions(keep_alive=0.2)
+
+
+async def trickle(client: Client, data: bytes, every: float = 0.02) -> float:
+    """Send a byte at a time until the server closes the connection; the seconds until then."""
+    began = time.monotonic()
+    for number in range(len(data)):
+        await client.send(data[number : number + 1])
+        try:
+            async with asyncio.timeout(every):
+                answer = await client.receive()
+        except TimeoutError:
+            continue
+        assert answer == b""
+        return time.monotonic() - began
+    pytest.fail("the server took it all")
+
+
+@pytest.mark.parametrize("served_before", [False, True])
+async def test_slow_headers_are_cut(served_before: bool) -> None:
+    async with serving(SHORT) as served:
+        client = await served.connect()
+        if served_before:
+            await client.send(request())
+            await client.until(b"}")
+        assert 0.15 < await trickle(client, request("/slow", b"", b"x: " + b"y" * 300)) < 1
+        assert "/slow" not in [path for _, path in served.app.seen]
+        client.socket.close()
+
+
+@pytest.mark.parametrize("bytes_before", [b"", b"POST /x HT", b"PRI * HTTP/2.0\r\n\r\n"])
+async def test_a_silent_connection_is_cut(bytes_before: bytes) -> None:
+    async with serving(SHORT) as served:
+        assert b"HTTP/1" not in await served.ask(bytes_before)
+
+
+async def test_http2_without_a_request_is_cut() -> None:
+    async with serving(SHORT) as served:
+        client = HTTP2(await served.connect())
+        await client.flush()
+        while data := await client.client.receive():
+            client.connection.receive_data(data)
+        client.client.socket.close()
+
+
+async def test_http2_with_a_request_is_not() -> None:
+    async with serving(SHORT) as served:
+        client = HTTP2(await served.connect())
+        client.begin("/forever")
+        await client.flush()
+        await client.event(h2.events.DataReceived)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.client.receive(), 0.4)
+        client.client.socket.close()
+        async with asyncio.timeout(WITHIN):
+            await served.app.left.wait()
+
+
+async def test_a_client_that_takes_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "STALL_MARGIN", 0.0)
+    async with serving(ServerOptions(client_timeout=0.2)) as served:
+        client = await served.connect(SO_RCVBUF=4096)
+        await client.send(request("/flood"))
+        async with asyncio.timeout(WITHIN):
+            await served.app.left.wait()
+        client.socket.close()
+
+
+@pytest.mark.parametrize("reset", [False, True])
+async def test_a_client_that_has_asked_twice_is_seen_to_leave(reset: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reception, "LAST", 0.05)
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(request("/forever") + request("/x"))
+        await client.until(b"first")
+        if reset:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.socket.close()
+        async with asyncio.timeout(connection.LINGER / 2):
+            await served.app.left.wait()
+
+
+async def test_no_request_outlives_its_connection_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LINGER", 0.05)
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(request("/never"))
+        await client.until(b"first")
+        client.socket.close()
+        async with asyncio.timeout(WITHIN):
+            await served.app.left.wait()
+
+
+async def test_a_fault_is_one_connection_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = Protocols.handle
+    faults = [RuntimeError("a bug")]
+
+    async def fail_once(self: Protocols, event: Any) -> None:
+        if faults:
+            raise faults.pop()
+        await handle(self, event)
+
+    monkeypatch.setattr(Protocols, "handle", fail_once)
+    async with serving() as served:
+        with capture_logs() as logs:
+            assert await served.ask(request()) == b""
+        assert [log["event"] for log in logs] == ["a connection failed"]
+        assert b"200" in await served.ask(request("/x", b"", b"connection: close"))
+
+
+async def test_nothing_is_left_of_an_idle_connection_that_its_client_closed() -> None:
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(request())
+        await client.until(b"}")
+        assert len(served.reception.connections) == 1
+        client.socket.close()
+        await true(lambda: not served.reception.connections)
+
+
+class Transport:
+    """A transport whose buffer has these sizes, look by look."""
+
+    def __init__(self, *sizes: int) -> None:
+        self.sizes = list(sizes)
+        self.aborted = False
+
+    def get_write_buffer_size(self) -> int:
+        return self.sizes.pop(0)
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def is_closing(self) -> bool:
+        return True
+
+
+async def test_a_slow_client_is_no_stalled_one() -> None:
+    transport = Transport(90, 80, 80, 10, 10, 10)
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    writer = Writer(cast("Any", transport), asyncio.StreamReaderProtocol(reader), reader, loop)
+    writer.stall = 0.01
+    never: asyncio.Future[None] = loop.create_future()
+
+    async def wait() -> None:
+        await asyncio.shield(never)
+
+    with pytest.raises(ConnectionAbortedError):
+        await writer._moving(wait)
+    assert (transport.sizes, transport.aborted) == ([], True)
+    never.cancel()

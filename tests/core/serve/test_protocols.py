@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import asyncio
+
+import h2.errors
+import h2.events
+import pytest
+
+from core.serve import protocols
+from tests.core.serve.served import CLOSE, HTTP2, Served, request, serving
+
+pytestmark = pytest.mark.anyio
+
+SECRET = b"GET /secret HTTP/1.1\r\nhost: h\r\n\r\n"
+HEAD = b"POST /x HTTP/1.1\r\nhost: h\r\n"
+
+
+async def works(served: Served) -> None:
+    """The server still answers."""
+    answer = await served.ask(request("/after", b"hi", CLOSE))
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(b'{"method":"POST","path":"/after","body":"hi"}')
+
+
+async def test_it_serves_and_does_not_say_who_it_is() -> None:
+    async with serving() as served:
+        client = await served.connect()
+        for number in range(3):
+            await client.send(request("/x", b"%d" % number))
+            head, _, body = (await client.until(b"}")).partition(b"\r\n\r\n")
+            assert body == b'{"method":"POST","path":"/x","body":"%d"}' % number
+            assert b"server:" not in head.lower()
+        client.socket.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        HEAD + b"content-length: 44\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n" + SECRET,
+        HEAD + b"transfer-encoding: chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n" + SECRET,
+        HEAD + b"content-length: 0\r\ncontent-length: 44\r\n\r\n" + SECRET,
+        HEAD + b"content-length: 0, 44\r\n\r\n" + SECRET,
+        HEAD + b"content-length: +5\r\n\r\n" + SECRET,
+        HEAD + b"content-length : 0\r\n\r\n" + SECRET,
+        HEAD + b"transfer-encoding: xchunked\r\n\r\n" + SECRET,
+        HEAD + b"transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n" + SECRET,
+        HEAD + b"transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n" + SECRET,
+        HEAD + b"transfer-encoding: chunked\r\n\r\n0x0\r\n\r\n" + SECRET,
+        HEAD + b"transfer-encoding: chunked\r\n\r\n" + b"f" * 21 + b"\r\n" + SECRET,
+        HEAD + b"transfer-encoding: chunked\r\n\r\n-1\r\n" + SECRET,
+        b"POST /x HTTP/1.0\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n" + SECRET,
+        b"POST /x HTTP/1.1\r\nhost: h\r\nhost: g\r\ncontent-length: 0\r\n\r\n" + SECRET,
+        b"POST /x HTTP/1.1\r\ncontent-length: 0\r\n\r\n" + SECRET,
+        b"POST  /x HTTP/1.1\r\nhost: h\r\ncontent-length: 0\r\n\r\n" + SECRET,
+        HEAD + b"content-length: 0\r\nx\x00y: 1\r\n\r\n" + SECRET,
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + SECRET,
+    ],
+)
+async def test_what_can_be_read_two_ways_is_refused(sent: bytes) -> None:
+    async with serving() as served:
+        answer = await served.ask(sent)
+        assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 501 "))
+        assert answer.count(b"HTTP/1.1 ") == 1
+        assert b"connection: close" in answer.lower()
+        assert "/secret" not in [path for _, path in served.app.seen]
+        await works(served)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"POST /x HTTP/1.1\nhost: h\ncontent-length: 2\n\nhi",  # bare line feeds end lines, RFC 9112 allows it
+        b"POST /x HTTP/1.1\r\nhost: h\r\nx: a\r\n b\r\ncontent-length: 2\r\n\r\nhi",  # a folded header
+        b"POST /x HTTP/1.1\r\nhost: h\r\nx: a\r\n content-length: 60\r\ncontent-length: 2\r\n\r\nhi",
+        b"POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nhi",
+        b"POST /x HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n2;a=b\r\nhi\r\n0\r\nx: y\r\n\r\n",
+    ],
+)
+async def test_what_can_be_read_one_way_is_one_request(sent: bytes) -> None:
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(sent + request("/last", b"", CLOSE))
+        answers = await client.rest()
+        assert [path for _, path in served.app.seen] == ["/x", "/last"]
+        assert answers.count(b"HTTP/1.1 200 ") == 2
+        assert b'"body":"hi"' in answers
+
+
+async def test_an_enormous_chunk_is_one_request_without_an_end() -> None:
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(HEAD + b"transfer-encoding: chunked\r\n\r\n" + b"f" * 20 + b"\r\n" + SECRET)
+        await works(served)
+        assert [path for _, path in served.app.seen] == ["/x", "/after"]
+        client.socket.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        HEAD + b"x: " + b"y" * 200_000 + b"\r\n\r\n",
+        HEAD + b"x: y\r\n" * 40_000 + b"\r\n",
+        b"GET /" + b"y" * 200_000 + b" HTTP/1.1\r\nhost: h\r\n\r\n",
+        HEAD + b"x: " + b"y" * 200_000,
+    ],
+)
+async def test_headers_that_are_too_large(sent: bytes) -> None:
+    async with serving() as served:
+        answer = await served.ask(sent)
+        # A client that still sends may see the reset before the answer.
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")
+        assert served.app.seen == []
+        await works(served)
+
+
+async def test_nobody_is_upgraded_to_http2() -> None:
+    async with serving() as served:
+        upgrade = (b"connection: upgrade, http2-settings", b"upgrade: h2c", b"http2-settings: AAMAAABkAAQAAP__")
+        client = await served.connect()
+        await client.send(b"\r\n".join([b"GET /x HTTP/1.1", b"host: h", *upgrade, b"", b""]))
+        assert (await client.until(b"}")).startswith(b"HTTP/1.1 200 ")
+        client.socket.close()
+
+
+async def test_http2() -> None:
+    async with serving() as served:
+        client = HTTP2(await served.connect())
+        one, two = client.begin("/1"), client.begin("/2", end=False)
+        client.connection.send_data(two, b"hi", end_stream=True)
+        await client.flush()
+        data = await client.event(h2.events.DataReceived, two)
+        assert isinstance(data, h2.events.DataReceived)
+        assert data.data == b'{"method":"POST","path":"/2","body":"hi"}'
+        assert {path for _, path in served.app.seen} == {"/1", "/2"}
+        assert one == 1
+        client.client.socket.close()
+
+
+async def test_rapid_resets_end_the_connection_alone() -> None:
+    async with serving() as served:
+        good = HTTP2(await served.connect())
+        bad = HTTP2(await served.connect())
+        for _ in range(protocols.BURST + 50):
+            bad.connection.reset_stream(bad.begin(end=False))
+        await bad.flush()
+        gone = await bad.event(h2.events.ConnectionTerminated)
+        assert isinstance(gone, h2.events.ConnectionTerminated)
+        assert gone.error_code == h2.errors.ErrorCodes.ENHANCE_YOUR_CALM
+        stream = good.begin()
+        await good.flush()
+        await good.event(h2.events.StreamEnded, stream)
+        await works(served)
+        good.client.socket.close()
+        bad.client.socket.close()
+
+
+async def test_a_long_connection_outlives_any_number_of_resets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocols, "BURST", 5000)
+    async with serving() as served:
+        client = HTTP2(await served.connect())
+        for _ in range(1200):  # Hypercorn keeps a thousand
+            client.connection.reset_stream(client.begin(end=False))
+        stream = client.begin()
+        await client.flush()
+        await client.event(h2.events.StreamEnded, stream)
+        client.client.socket.close()
+
+
+async def test_the_rest_of_a_body_that_nobody_reads_harms_no_other_stream() -> None:
+    async with serving() as served:
+        client = HTTP2(await served.connect())
+        early = client.begin("/early", end=False)
+        await client.flush()
+        await client.event(h2.events.StreamEnded, early)
+        client.connection.send_data(early, b"more")
+        stream = client.begin()
+        await client.flush()
+        await client.event(h2.events.StreamEnded, stream)
+        client.client.socket.close()
+
+
+async def test_while_it_drains_a_new_stream_is_refused_and_a_running_one_ends() -> None:
+    async with serving() as served:
+        client = HTTP2(await served.connect())
+        running = client.begin("/drain")
+        await client.flush()
+        await client.event(h2.events.DataReceived, running)
+        draining = asyncio.create_task(served.reception.drain(5))
+        refused = client.begin()
+        await asyncio.sleep(0)  # the drain has begun
+        await client.flush()
+        reset = await client.event(h2.events.StreamReset, refused)
+        assert isinstance(reset, h2.events.StreamReset)
+        assert reset.error_code == h2.errors.ErrorCodes.REFUSED_STREAM
+        served.app.begin_drain()
+        await client.event(h2.events.StreamEnded, running)
+        await draining
+        client.client.socket.close()
