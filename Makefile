@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 BIND ?= 127.0.0.1:8080
 
-.PHONY: help install serve test lint format types unit clean
+.PHONY: help install serve test lint format types unit bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -41,6 +41,9 @@ unit:
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+bench: install  ## measure hookline beside the floor; options in ARGS, say ARGS=--quick (docs/performance.md)
+	$(BIN)/python -m tests.bench $(ARGS)
 
 clean:  ## remove what was built
 	rm -rf .venv dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis
