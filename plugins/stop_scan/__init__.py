@@ -16,6 +16,8 @@ from core.chat import Call, Dialect
 from plugins.stop_scan.scanner import Scanner, Scope
 
 ALL: Final[tuple[Scope, ...]] = ("text", "thinking", "tools")
+SPLITTER: Final = "think_tags"
+"""The wrapper that is listed where a model leaves its reasoning in the text."""
 
 
 @attrs.frozen(eq=False)
@@ -51,7 +53,11 @@ class StopScan:
     def _engine_does(self, request: Request, call: Call) -> bool:
         """Whether the engine takes these stop sequences, tells the match, and looks for it in no other place."""
         dialect = call.client.dialect(call.dialect)
-        return self.upstream == "auto" and _takes(request, dialect) and _reach(request, dialect) <= {*self._scanned()}
+        if self.upstream == "never" or not _takes(request, dialect):
+            return False
+        backend = call.client.backend
+        inline = SPLITTER in (*backend.plugins, *(backend.wraps or ()))
+        return _reach(request, dialect, inline=inline) <= {*self._scanned()}
 
 
 def _takes(request: Request, dialect: Dialect) -> bool:
@@ -62,11 +68,14 @@ def _takes(request: Request, dialect: Dialect) -> bool:
     return number <= most and dialect.stop and dialect.takes("stop")
 
 
-def _reach(request: Request, dialect: Dialect) -> set[Scope]:
-    """Where the engine would find a stop sequence: engines match them in all that they write."""
+def _reach(request: Request, dialect: Dialect, *, inline: bool) -> set[Scope]:
+    """Where the engine would find a stop sequence: engines match them in all that they write.
+
+    `inline`: its model writes reasoning into the text, which a wrapper takes out of it.
+    """
     reach: set[Scope] = {"text"}
     if request.tools:
         reach.add("tools")
-    if dialect.stop_report == "match":
+    if dialect.stop_report == "match" or inline:
         reach.add("thinking")
     return reach

@@ -7,7 +7,8 @@ never comes near, nothing is built.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -16,16 +17,19 @@ import attrs
 class Node:
     """A beginning that some of the strings share: their first `depth` characters.
 
-    `longest` is the length of the longest string that ends where this beginning ends (0: none does); `fallback` is the
-    longest other beginning that this one ends in, None at the root. `last` tells that no string goes on from here.
+    `strings` are all there are, sorted; those that begin so stand from `low` up to, not including, `high`. `longest` is
+    the length of the longest string that ends where this beginning ends (0: none does); `fallback` is the longest other
+    beginning that this one ends in, None at the root. `last` tells that no string goes on from here.
     """
 
     depth: int
-    strings: tuple[str, ...]
+    strings: Sequence[str]
+    low: int
+    high: int
     fallback: Node | None = None
     longest: int = 0
     children: dict[str, Node] = attrs.field(factory=dict)
-    _branches: dict[str, tuple[str, ...]] | None = None
+    _branches: dict[str, tuple[int, int]] | None = None
 
     @property
     def last(self) -> bool:
@@ -34,25 +38,32 @@ class Node:
 
     def grow(self, character: str) -> Node | None:
         """A new child, which has no fallback yet; None when no string goes on with that character."""
-        strings = self._branch().get(character)
-        if strings is None:
+        branch = self._branch().get(character)
+        if branch is None:
             return None
-        self.children[character] = child = Node(self.depth + 1, strings)
+        self.children[character] = child = Node(self.depth + 1, self.strings, *branch)
         return child
 
     def link(self, fallback: Node) -> None:
         """Set the fallback, and with it the strings that end here."""
         self.fallback = fallback
-        # A string of just this length comes first among those that begin alike: they are sorted.
-        self.longest = self.depth if len(self.strings[0]) == self.depth else fallback.longest
+        self.longest = self.depth if self._ends() else fallback.longest
 
-    def _branch(self) -> dict[str, tuple[str, ...]]:
+    def _ends(self) -> bool:
+        """Whether one of the strings is just this beginning: it comes first among those that begin alike."""
+        return len(self.strings[self.low]) == self.depth
+
+    def _branch(self) -> dict[str, tuple[int, int]]:
+        """The strings that go on from here, by their next character: strings that go on alike cost no more than one."""
         if self._branches is None:
-            found: dict[str, list[str]] = {}
-            for string in self.strings:
-                if len(string) > self.depth:
-                    found.setdefault(string[self.depth], []).append(string)
-            self._branches = {character: tuple(strings) for character, strings in found.items()}
+            self._branches = {}
+            depth, strings, at = self.depth, self.strings, self.low + self._ends()
+            while at < self.high:
+                character, end = strings[at][depth], self.high
+                if strings[end - 1][depth] != character:
+                    end = bisect_right(strings, character, at, end, key=lambda string: string[depth])
+                self._branches[character] = (at, end)
+                at = end
         return self._branches
 
 
@@ -61,7 +72,7 @@ class Automaton:
 
     def __init__(self, strings: Iterable[str]) -> None:
         ordered = tuple(sorted(set(strings)))
-        self.root = Node(0, ordered)
+        self.root = Node(0, ordered, 0, len(ordered))
         self.first = re.compile(f"[{''.join(re.escape(character) for character in sorted({s[0] for s in ordered}))}]")
 
     def step(self, node: Node, character: str) -> Node:

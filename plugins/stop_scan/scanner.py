@@ -7,7 +7,7 @@ from typing import Literal
 
 import attrs
 
-from core import Chunk, Delta, Request, Stop, StopTranslator, Text, Thinking, ToolUse, Usage
+from core import Chunk, Delta, Request, State, Stop, StopTranslator, Text, Thinking, ToolUse, Usage
 from plugins.stop_scan.automaton import Automaton
 from plugins.stop_scan.matcher import Matcher
 from plugins.stop_scan.tokens import CutTokens
@@ -25,6 +25,8 @@ class Scanner:
     def __init__(self, inner: StopTranslator, request: Request, sequences: Sequence[str], scopes: Sequence[Scope]):
         self._inner = inner
         self._scopes = scopes
+        # The client gets no call but the first where it asked for one at a time.
+        self._one_call = request.tool_choice is not None and not request.tool_choice.parallel
         self._matcher = Matcher(Automaton(sequences))
         self._tokens = CutTokens(request)
         # What is being written now (None: nothing that is scanned), and how held text becomes a delta of it.
@@ -52,8 +54,10 @@ class Scanner:
         return out if sequence is None else [*out, self._tokens.usage(), Stop("stop_sequence", sequence)]
 
     def _take(self, delta: Delta, out: list[Delta]) -> None:
-        if isinstance(delta, Usage):
-            self._tokens.tell(delta)
+        if isinstance(delta, Usage | State):
+            # Neither ends a block of the client's: what is written goes on behind them.
+            if isinstance(delta, Usage):
+                self._tokens.tell(delta)
             self._pass(delta, out)
         elif isinstance(delta, Text):
             self._write(delta, delta.text, ("text", 0), Text, out)
@@ -63,6 +67,8 @@ class Scanner:
             self._call(delta, out)
         else:
             self._let_go(out)
+            if isinstance(delta, Stop) and delta.sequence is not None:
+                self._reported(delta.sequence, out)
             self._pass(delta, out)
 
     def _call(self, piece: ToolUse, out: list[Delta]) -> None:
@@ -77,6 +83,13 @@ class Scanner:
             index = piece.index
             self._write(piece, piece.arguments, ("tools", index), lambda text: ToolUse(index, text), out)
 
+    def _reported(self, sequence: str, out: list[Delta]) -> None:
+        """The engine itself stopped at a sequence; one that did not count it generated that at least."""
+        if not self._tokens.told:
+            self._tokens.written.add(sequence)
+            self._tokens.kept.add(sequence)
+            self._pass(self._tokens.usage(), out)
+
     def _write(
         self, delta: Delta, text: str, run: tuple[Scope, int], say: Callable[[str], Delta], out: list[Delta]
     ) -> None:
@@ -87,7 +100,7 @@ class Scanner:
             self._run, self._say = run, say
         if self._matcher.found is not None:
             return
-        if run[0] in self._scopes:
+        if run[0] in self._scopes and not (self._one_call and run[1]):
             self._give(self._matcher.feed(text), out)
         else:
             self._tokens.kept.add(text)

@@ -23,6 +23,11 @@ class CutTokens:
     _told: Usage = attrs.field(init=False, factory=Usage)
     _told_at: int = attrs.field(init=False, default=0)
 
+    @property
+    def told(self) -> bool:
+        """Whether the engine has counted anything of what it wrote."""
+        return self._told.output_tokens > 0
+
     def tell(self, usage: Usage) -> None:
         """The engine's count of all that was written so far."""
         self._told, self._told_at = usage, self.written.tokens

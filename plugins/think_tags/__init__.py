@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 
 import attrs
 
-from core import Chunk, ContentTranslator, Delta, Text, Thinking, ToolUse, hookimpl
+from core import Chunk, ContentTranslator, Delta, Request, Text, TextBlock, Thinking, ToolUse, hookimpl
 from plugins.think_tags.splitter import Splitter
 from plugins.think_tags.tags import MARKS, PAIRS
 
@@ -23,9 +23,11 @@ def _check_pairs(_: object, __: object, pairs: Sequence[Sequence[str]]) -> None:
         raise ValueError("there must be a pair, and no two with the same opening tag")
     tags = {*MARKS, *(tag for pair in pairs for tag in pair)}
     for tag in sorted(tags):
-        longer = next((other for other in sorted(tags) if other != tag and other.startswith(tag)), None)
+        # One that ends a longer tag does no harm: the longer one has begun before.
+        longer = next((other for other in sorted(tags) if tag in other[:-1]), None)
         if longer is not None:
-            raise ValueError(f"{tag!r} is the beginning of {longer!r}: which of them came could not be told")
+            place = "the beginning" if longer.startswith(tag) else "a part"
+            raise ValueError(f"{tag!r} is {place} of {longer!r}: which of them came could not be told")
 
 
 @attrs.frozen(eq=False)
@@ -35,13 +37,22 @@ class ThinkTags:
     pairs: tuple[tuple[str, ...], ...] = attrs.field(default=PAIRS, validator=_check_pairs)
     """Opening and closing tags."""
     opened: bool = False
-    """Whether answers begin inside the reasoning, because the model's template has already written the opening tag."""
+    """Whether answers begin inside the reasoning, because the model's template has already written the opening tag;
+    one that continues the client's own beginning of it does not."""
 
     @hookimpl(wrapper=True)
-    def translate_content(self) -> Generator[None, ContentTranslator, ContentTranslator]:
+    def translate_content(self, request: Request) -> Generator[None, ContentTranslator, ContentTranslator]:
         """The backend's own translator, its text split."""
         inner = yield
-        return Untagged(inner, Splitter([(opening, closing) for opening, closing in self.pairs], opened=self.opened))
+        opened = self.opened and not _continues(request)
+        return Untagged(inner, Splitter([(opening, closing) for opening, closing in self.pairs], opened=opened))
+
+
+def _continues(request: Request) -> bool:
+    """Whether the answer goes on where the last turn, the model's own, ends with text: behind all reasoning."""
+    said = [turn for turn in request.messages if turn.role != "system" and turn.content]
+    last = said[-1] if said else None
+    return last is not None and last.role == "assistant" and isinstance(last.content[-1], TextBlock)
 
 
 class Untagged:

@@ -12,7 +12,7 @@ _CODE: Final = "`"
 class Block:
     """One stretch of reasoning, behind its opening tag.
 
-    `opening` inside nests, unless it stands in code; with "" nothing nests, and any of `closings` ends the block.
+    `opening` inside nests; with "" nothing nests, and any of `closings` ends the block. Tags in code do neither.
     Where a nested tag was opened, a closing tag is the end only if no other follows: a model that merely speaks of the
     tag does not close it. What follows is then held, for it may be the answer.
     """
@@ -26,38 +26,67 @@ class Block:
         # From where the held text has not been looked at, and the last character before it.
         self._from = 0
         self._last = ""
+        # The number of code marks on the line that was read up to a place of the held text.
+        self._marks = 0
+        self._read = 0
         # Where the closing tag that may be the last begins and ends.
         self._doubt: tuple[int, int] | None = None
 
     def feed(self, piece: str) -> tuple[str, str | None]:
         """The reasoning that is certain, and what follows the block's end; None: it has not ended."""
-        held = self._held = self._held + piece
-        while True:
-            found = self._tags.find(held, self._from)
-            self._from = found.at + len(found.tag)
-            if not found.tag:
-                break
-            if found.tag == self._opening:
-                before = held[found.at - 1] if found.at else self._last
-                self._depth += before != _CODE
-                continue
-            self._depth -= 1
-            if not self._depth:
-                return held[: found.at], held[self._from :]
-            self._doubt = (found.at, self._from)
-        return self._release(self._doubt[0] if self._doubt else found.at), None
+        self._held += piece
+        end = self._look()
+        if end is not None:
+            return self._held[: end[0]], self._held[end[1] :]
+        return self._release(self._doubt[0] if self._doubt else self._from), None
 
     def flush(self) -> tuple[str, str | None]:
         """What was held as reasoning, or, behind a closing tag that was the last, what follows it; as in `feed`."""
-        if self._doubt is not None:
-            return "", self._held[self._doubt[1] :]
+        end = self._look(last=True) or self._doubt
+        if end is not None:
+            return self._held[: end[0]], self._held[end[1] :]
         self._from = len(self._held)
         return self._release(self._from), None
 
+    def _look(self, *, last: bool = False) -> tuple[int, int] | None:
+        """Where the tag that ends the block begins and ends; `last`: nothing more comes."""
+        held = self._held
+        while True:
+            found = self._tags.find(held, self._from)
+            end = found.at + len(found.tag)
+            closes = found.tag != self._opening
+            if not found.tag or (closes and not last and end == len(held) and self._in_code(found.at)):
+                self._from = found.at
+                return None
+            self._from = end
+            if not closes:
+                self._depth += self._before(found.at) != _CODE
+            elif held[end : end + 1] != _CODE or not self._in_code(found.at):
+                self._depth -= 1
+                if not self._depth:
+                    return found.at, end
+                self._doubt = (found.at, end)
+
+    def _before(self, at: int) -> str:
+        return self._held[at - 1] if at else self._last
+
+    def _in_code(self, at: int) -> bool:
+        """Whether a code mark stands directly before this place that opens code on its line."""
+        self._count(at)
+        return self._before(at) == _CODE and self._marks % 2 == 1
+
+    def _count(self, end: int) -> None:
+        """Count the code marks up to a place, which only moves on."""
+        line = self._held.rfind("\n", self._read, end) + 1
+        self._marks = self._held.count(_CODE, line or self._read, end) + (0 if line else self._marks)
+        self._read = end
+
     def _release(self, end: int) -> str:
         """Let go what is held up to a place."""
+        self._count(max(end, self._read))
         certain, self._held = self._held[:end], self._held[end:]
         self._from -= end
+        self._read -= end
         self._last = certain[-1:] or self._last
         if self._doubt is not None:
             self._doubt = (self._doubt[0] - end, self._doubt[1] - end)

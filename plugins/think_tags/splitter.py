@@ -23,7 +23,9 @@ class Splitter:
         self._tags = Tags([*self._pairs, *self._pairs.values(), *MARKS])
         self._opened = opened
         self._plain = False
+        # What may become a tag, and the blanks in front of it.
         self._held = ""
+        self._blanks: list[str] = []
         self._tagged = False
         self._block: Block | None = None
         self._thoughts = Trimmed()
@@ -48,7 +50,7 @@ class Splitter:
     def flush(self) -> list[Said]:
         """What was held, as nothing more comes, or no text: half a tag is a part of what it stands in."""
         out: list[Said] = []
-        if self._block is None and self._opened and self._held:
+        if self._block is None and self._opened and (self._held or self._blanks):
             self._begin("", "")
             out += self.feed("")
         if self._block is not None:
@@ -64,23 +66,25 @@ class Splitter:
     def reasoned(self) -> list[Said]:
         """The engine splits reasoning off by itself, and gives some now: what is held, but for blanks."""
         self._opened = False
-        return self.flush() if self._block is not None or self._held.strip() else []
+        return self.flush() if self._block is not None or self._held else []
 
     def _before(self) -> bool:
         """Look for a tag where one counts; whether the text can be looked at further."""
         text = self._held.lstrip()
+        if len(text) < len(self._held):
+            self._blanks.append(self._held[: len(self._held) - len(text)])
+            self._held = text
         tag = self._tags.begin(text)
         if tag is None:
             return False
         if tag:
-            blanks = self._held[: len(self._held) - len(text)]
             self._held = text[len(tag) :]
-            self._tagged = True
             if tag in self._pairs:
-                self._begin(tag, blanks)
+                self._begin(tag, "".join(self._blanks))
             else:
                 # A closing tag: the reasoning was empty, or its end is written twice.
-                self._opened = False
+                self._opened, self._tagged = False, True
+                self._blanks.clear()
         elif self._opened:
             self._begin("", "")
         else:
@@ -89,14 +93,16 @@ class Splitter:
 
     def _begin(self, opening: str, blanks: str) -> None:
         self._opened, self._tagged = False, True
+        self._blanks.clear()
         closings = [self._pairs[opening]] if opening else self._pairs.values()
         self._block = Block(opening, *closings)
         self._thoughts.begin(blanks)
 
     def _answer(self) -> None:
         self._plain = True
-        if self._tagged:
-            self._held = self._held.lstrip()
+        if not self._tagged:
+            self._held = "".join(self._blanks) + self._held
+        self._blanks.clear()
 
     def _inside(self, block: Block, out: list[Said]) -> bool:
         """Let the block take what is held; whether it ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -33,6 +34,7 @@ class Tags:
         # The longest first, so that of two that begin alike the longer one is found.
         self._tags = tuple(sorted(set(tags), key=lambda tag: (-len(tag), tag)))
         self._first = frozenset(tag[0] for tag in self._tags)
+        self._any = re.compile("|".join(map(re.escape, self._tags)) or "(?!)")
         self._longest = max((len(tag) for tag in self._tags), default=0)
 
     def begin(self, text: str) -> str | None:
@@ -48,10 +50,8 @@ class Tags:
 
     def find(self, text: str, start: int = 0) -> Found:
         """The first tag from `start` on; without one, where the text's end may become one."""
-        places = [(at, -len(tag), tag) for tag in self._tags if (at := text.find(tag, start)) >= 0]
-        if places:
-            at, _, tag = min(places)
-            return Found(at, tag)
+        if match := self._any.search(text, start):
+            return Found(match.start(), match.group())
         for at in range(max(start, len(text) - self._longest + 1), len(text)):
             if text[at] in self._first and any(tag.startswith(text[at:]) for tag in self._tags):
                 return Found(at, "")

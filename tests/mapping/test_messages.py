@@ -74,7 +74,15 @@ def test_tool_addition_and_removal(wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("backend", "flags", "mark"),
     [
-        ("vllm", {"add_generation_prompt": False, "continue_final_message": True}, {}),
+        (
+            "vllm",
+            {
+                "add_generation_prompt": False,
+                "continue_final_message": True,
+                "chat_template_kwargs": {"enable_thinking": False, "thinking": False},
+            },
+            {},
+        ),
         ("deepseek", {}, {"prefix": True}),
         ("llama_cpp", {}, {}),
     ],

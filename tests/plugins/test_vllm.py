@@ -5,11 +5,13 @@ from typing import Any
 import attrs
 import pytest
 
+from core.chat import UpstreamClient
+from core.config import BackendConfig
 from core.deltas import Stop, Usage
-from core.request import Message, TextBlock, ThinkingConfig
-from core.testing import UpstreamToolCall
+from core.request import Message, TextBlock, ThinkingBlock, ThinkingConfig, ToolUseBlock
+from core.testing import MockUpstream, UpstreamAnswer, UpstreamReply, UpstreamToolCall
 from plugins.vllm import VLLM
-from tests.plugins.backends import FULL, HI, Backend, Outcome
+from tests.plugins.backends import FULL, HI, ROUTE, Backend, Outcome
 
 BACKEND = Backend(VLLM())
 COUNT = "\n\n1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
@@ -99,9 +101,50 @@ def test_a_last_turn_of_the_model_s_is_continued() -> None:
     assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
 
 
+@pytest.mark.parametrize(
+    ("last", "off"),
+    [
+        (Message("assistant", (TextBlock("One,"),)), True),
+        (Message("assistant", (ThinkingBlock("t"), TextBlock("One,"))), True),
+        (Message("assistant", (ThinkingBlock("t"),)), False),
+        (Message("assistant", (TextBlock("One,"), ToolUseBlock("call_1", "f", {}))), False),
+        (Message("user", (TextBlock("One,"),)), False),
+    ],
+)
+def test_what_continues_a_text_is_text(last: Message, off: bool) -> None:
+    body = BACKEND.body(attrs.evolve(FULL, messages=(*HI.messages, last)))
+    assert body["chat_template_kwargs"]["enable_thinking"] is not off
+    assert ("thinking_token_budget" in body) is not off
+
+
 def test_a_schema_beside_tools_goes_into_the_prompt() -> None:
     asked = attrs.evolve(HI, output_schema={"type": "object", "title": "T"})
     assert BACKEND.body(asked)["response_format"]["type"] == "json_schema"
     body = BACKEND.body(attrs.evolve(asked, tools=FULL.tools))
     assert "response_format" not in body
     assert '"title":"T"' in body["messages"][0]["content"]
+
+
+@pytest.mark.anyio
+async def test_a_budget_that_is_refused_is_left_out() -> None:
+    said = "thinking_token_budget is set but reasoning_config is not configured."
+    refusal = {"error": {"message": said, "type": "BadRequestError", "param": None, "code": 400}}
+    assert await BACKEND.asked(FULL, refusal, "thinking_token_budget") == [2048, None]
+    assert (
+        await BACKEND.asked(FULL, refusal, "chat_template_kwargs") == [{"enable_thinking": True, "thinking": True}] * 2
+    )
+
+
+@pytest.mark.anyio
+async def test_a_budget_that_is_refused_within_a_stream_is_left_out() -> None:
+    said = "thinking_token_budget is set but reasoning_config is not configured."
+    refused = UpstreamReply.sse([{"error": {"message": said, "type": "BadRequestError", "param": None, "code": 400}}])
+    request = attrs.evolve(FULL, stream=True)
+    async with MockUpstream(refused, UpstreamReply(UpstreamAnswer(text="Hello.").sse())) as upstream:
+        client = UpstreamClient(BackendConfig("up", (), url=upstream.url))
+        async with VLLM().call_upstream(request, ROUTE, client) as batches:
+            chunks = [chunk async for batch in batches for chunk in batch]
+        await client.aclose()
+    said_in = [chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks if chunk["choices"]]
+    assert "".join(said_in) == "Hello."
+    assert [exchange.json.get("thinking_token_budget") for exchange in upstream.exchanges] == [2048, None]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -52,6 +53,25 @@ def test_only_what_the_text_walks_into_is_built() -> None:
         built += 1
         nodes += node.children.values()
     assert built == 6
+
+
+def test_many_long_strings_that_begin_alike_cost_no_more_than_one() -> None:
+    looked = 0
+
+    class Counting(str):
+        __slots__ = ()
+
+        def __getitem__(self, key: Any) -> str:
+            nonlocal looked
+            looked += 1
+            return super().__getitem__(key)
+
+    automaton = Automaton(Counting("a" * 400 + f"{number:04}") for number in range(500))
+    looked = 0
+    nodes = walk(automaton, "a" * 400)
+    assert nodes[-1].depth == 400
+    assert looked < 400 * 5
+    assert all(node.strings is automaton.root.strings for node in nodes)
 
 
 def test_deep_fallbacks_need_no_deep_recursion() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Chunk, Delta, Request, State, Stop, Text, Thinking, ToolUse, Usage
+from core import Chunk, Delta, Request, State, Stop, Text, Thinking, ToolChoice, ToolUse, Usage
 from plugins.stop_scan.scanner import Scanner, Scope
 
 TEXT: tuple[Scope, ...] = ("text",)
@@ -54,9 +54,17 @@ def test_without_a_match_the_backends_end_is_the_end() -> None:
     assert scan(Text("a E"), Text("x"), Text(" EN")) == [[Text("a ")], [Text("Ex")], [Text(" ")], [Text("EN"), ENDED]]
 
 
-@pytest.mark.parametrize("follows", [CALL, Thinking("t"), State({"a": 1}), ENDED])
+@pytest.mark.parametrize("follows", [CALL, Thinking("t"), ENDED])
 def test_held_text_goes_before_what_follows(follows: Delta) -> None:
     assert scan(Text("EN"), follows)[:2] == [[], [Text("EN"), follows]]
+
+
+@pytest.mark.parametrize(("kind", "scopes"), [(Text, TEXT), (Thinking, ALL)])
+def test_what_the_engine_wants_back_does_not_end_a_run(kind: type[Text | Thinking], scopes: Sequence[Scope]) -> None:
+    state = State({"a": 1})
+    steps = scan(kind("a EN"), state, kind("D b"), scopes=scopes)
+    assert flat(steps) == [kind("a "), state, Stop("stop_sequence", "END")]
+    assert flat(scan(kind("END"), state, scopes=scopes)) == [Stop("stop_sequence", "END")]
 
 
 def test_counts_do_not_end_a_run() -> None:
@@ -103,6 +111,15 @@ def test_arguments_are_scanned_call_by_call_when_they_shall_be() -> None:
     ]
 
 
+def test_a_call_that_the_client_does_not_get_is_not_scanned() -> None:
+    deltas = [ToolUse(0, '{"x": 1}', "call_1", "f"), ToolUse(1, '{"x": "END"}', "call_2", "f")]
+    for parallel, wanted in ((False, ENDED), (True, Stop("stop_sequence", "END"))):
+        request = Request("message", tool_choice=ToolChoice(parallel=parallel))
+        scanner = Scanner(Plain(ENDED), request, ("END",), ("tools",))
+        said = [*scanner.feed({}, deltas), *scanner.flush()]
+        assert next(delta for delta in said if isinstance(delta, Stop)) == wanted
+
+
 def test_the_head_of_a_call_does_not_wait() -> None:
     assert scan(ToolUse(0, "EN", "call_1", "f"), scopes=ALL)[0] == [CALL]
 
@@ -134,6 +151,18 @@ def test_the_backends_translator_sees_everything_and_its_held_text_is_scanned() 
 def test_an_engine_that_reports_a_match_is_believed() -> None:
     reported = Stop("stop_sequence", "END")
     assert flat([list(Scanner(Plain(reported), Request("message"), ("END",), TEXT).flush())]) == [reported]
+
+
+def test_an_engine_that_reports_a_match_and_counts_nothing_wrote_at_least_that() -> None:
+    reported = Stop("stop_sequence", "END")
+
+    def counted(*deltas: Delta) -> list[Delta]:
+        scanner = Scanner(Plain(reported), Request("message"), ("END",), TEXT)
+        return [*scanner.feed({}, deltas), *scanner.flush()]
+
+    assert counted() == [Usage(1, 1), reported]
+    assert counted(Text("a b c"), Usage(9)) == [Text("a b c"), Usage(9), Usage(9, 2), reported]
+    assert counted(Usage(9, 3)) == [Usage(9, 3), reported]
 
 
 kinds = st.sampled_from((Text, Thinking))

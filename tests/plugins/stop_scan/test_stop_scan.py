@@ -74,6 +74,13 @@ def test_more_stops_than_the_engine_takes_are_no_fault() -> None:
         (["tgi"], None, {"stop_sequences": ["END"]}, ["END"]),
         (["tgi"], None, {"stop_sequences": ["END"], "tools": [F]}, None),
         (["tgi"], None, {"stop_sequences": ["END", "x"]}, None),
+        (["tgi", "think_tags"], None, {"stop_sequences": ["END"]}, None),
+        (
+            ["tgi", "think_tags"],
+            {"stop_scan": {"scopes": ["text", "thinking"]}},
+            {"stop_sequences": ["END"]},
+            ["END"],
+        ),
         (["tgi"], {"stop_scan": {"upstream": "never"}}, {"stop_sequences": ["END"]}, None),
         (["vllm", "stop_scan"], None, {}, None),
         (["vllm", "stop_scan"], EVERYTHING, {"stop_sequences": ["END"]}, ["END"]),

@@ -33,6 +33,10 @@ def run(block: Block, pieces: list[str]) -> tuple[list[str], str | None]:
         # In code it is not counted.
         (["a `<t>` b</t>c"], ["a `<t>` b"], "c"),
         (["a `", "<t>` b</t>c"], ["a `", "<t>` b"], "c"),
+        (["a `", "</t>", "` b</t>c"], ["a `", "", "</t>` b"], "c"),
+        (["a ` b\n", "`", "</t>", "`\n</t>c"], ["a ` b\n", "`", "", "</t>`\n"], "c"),
+        (["`a", "`</t>", "`c"], ["`a", "`"], "`c"),
+        (["a `</t>"], ["a `", ""], ""),
     ],
 )
 def test_where_it_ends(pieces: list[str], thoughts: list[str], rest: str | None) -> None:

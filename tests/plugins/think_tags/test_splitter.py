@@ -62,6 +62,13 @@ def split(parts: Iterable[str], *, opened: bool = False) -> tuple[str, str]:
         ("`<think>`", "", "`<think>`"),
         ("<think>a</think>b <think>c</think>", "a", "b <think>c</think>"),
         ("<think>a</think>b</think>c", "a", "b</think>c"),
+        # A tag in code, in the reasoning: it neither nests nor ends.
+        ("<think>`</think>` ends it</think>c", "`</think>` ends it", "c"),
+        ("<think>`<think>` and `</think>`\n</think>\nc", "`<think>` and `</think>`", "c"),
+        ("<think>a `</think>", "a `", ""),
+        ("<think>a `b`</think>`c`", "a `b`", "`c`"),
+        ("<think>it`s\n`</think>` b</think>c", "it`s\n`</think>` b", "c"),
+        ("<think>a<think>b</think>c `</think>` d", "a<think>b", "c `</think>` d"),
         # Another pair's tag ends nothing.
         ("<think>a</thinking>b</think>c", "a</thinking>b", "c"),
         (HARMONY, "a b", "c"),

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -70,6 +70,21 @@ def test_reasoning_that_was_opened_by_the_template() -> None:
     assert blocks(replay(["openai", "think_tags"], [wire])) == [("text", "Two.\n</think>\n\nFour.")]
 
 
+def test_an_answer_that_goes_on_where_the_client_began_it_is_behind_the_reasoning() -> None:
+    def ask(*turns: Mapping[str, Any], text: str) -> list[tuple[str, Any]]:
+        messages = [{"role": "user", "content": "2 + 2?"}, *turns]
+        wire = UpstreamAnswer(text=text).wire(stream=True)
+        opened = {"think_tags": {"opened": True}}
+        return blocks(replay(["vllm", "think_tags"], [wire], request={"messages": messages}, options=opened))
+
+    began = {"role": "assistant", "content": "The answer is"}
+    assert ask(began, text=" four.") == [("text", " four.")]
+    assert ask(began, {"role": "user", "content": "Go on."}, text="Hm.</think>So") == [
+        ("thinking", "Hm."),
+        ("text", "So"),
+    ]
+
+
 def test_reasoning_alone() -> None:
     wire = UpstreamAnswer(text="<think>Two and", finish_reason="length").wire(stream=True)
     reply = replay(["openai", "think_tags"], [wire])
@@ -124,6 +139,10 @@ def test_pairs_of_ones_own() -> None:
     wire = UpstreamAnswer(text="(( a ))b").wire(stream=True)
     reply = replay(["openai", "think_tags"], [wire], options={"think_tags": {"pairs": [["((", "))"], ["--", "--"]]}})
     assert blocks(reply) == [("thinking", "a"), ("text", "b")]
+    wire = UpstreamAnswer(text="Thought: a Final Thought: b").wire(stream=True)
+    one_ends_the_other = {"think_tags": {"pairs": [["Thought:", "Final Thought:"]]}}
+    reply = replay(["openai", "think_tags"], [wire], options=one_ends_the_other)
+    assert blocks(reply) == [("thinking", "a"), ("text", "b")]
     wire = UpstreamAnswer(text="-- a --b").wire(stream=True)
     reply = replay(["openai", "think_tags"], [wire], options={"think_tags": {"pairs": [["--", "--"]]}})
     assert blocks(reply) == [("thinking", "a"), ("text", "b")]
@@ -138,6 +157,7 @@ def test_pairs_of_ones_own() -> None:
         ([["<a> ", "</a>"]], "without blanks"),
         ([["<a>", "</a>"], ["<a>", "<b>"]], "no two with the same opening tag"),
         ([["<a>", "</a>"], ["<a>b", "</b>"]], "'<a>' is the beginning of '<a>b'"),
+        ([["<a>b", "a>"]], "'a>' is a part of '<a>b'"),
         (["<a>"], "expected a list"),
     ],
 )
