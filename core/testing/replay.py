@@ -47,7 +47,7 @@ class Reply:
 
 
 def replay(
-    plugins: Sequence[Plugin],
+    plugins: Sequence[Plugin] | Assembly,
     pieces: Iterable[bytes],
     *,
     request: Mapping[str, Any] | None = None,
@@ -61,12 +61,13 @@ def replay(
     """Serve one request through a backend of these plugins, whose upstream answers with these bytes.
 
     Each of `pieces` is one network read; `fails` is raised after the last. `request` is the client's body, completed
-    from REQUEST; `stream` whether the client streams. For use outside an event loop; inside one, use `replayer`.
+    from REQUEST; `stream` whether the client streams. `plugins` may be an `Assembly` of them, which saves loading them
+    again in each of many tests. For use outside an event loop; inside one, use `replayer`.
     Raises AssertionError when the answer breaks the protocol, and when a plugin raised what is no GatewayError;
     ConfigError, one line, for a plugin or an option that hookline would refuse at its start.
     """
     __tracebackhide__ = True
-    assembly = Assembly(plugins, options)
+    assembly = plugins if isinstance(plugins, Assembly) else Assembly(plugins, options)
 
     async def run() -> Reply:
         async with replayer(assembly, upstream_stream) as player:

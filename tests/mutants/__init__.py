@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Final
 
-from tests.mutants import arguments, body, call, reasoning, refusals, state, stops, text, tools, usage, wire
+from tests.mutants import arguments, body, call, reasoning, refusals, state, stops, subtle, text, tools, usage, wire
 
-MODULES: Final = (reasoning, text, stops, usage, tools, arguments, wire, call, refusals, body, state)
+MODULES: Final = (reasoning, text, stops, usage, tools, arguments, wire, call, refusals, body, state, subtle)
 
 
 def mutants_in(module: ModuleType) -> dict[str, type]:

@@ -134,6 +134,8 @@ async def _serve(gateway: Gateway, http: HTTPRequest, sink: _Sink, upstream: Ups
 class _Sink:
     """What the client gets."""
 
+    gone = True
+
     def __init__(self) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -169,13 +171,20 @@ def _plain(block: Mapping[str, Any], number: int) -> dict[str, Any]:
 def _limit(seconds: float) -> Iterator[None]:
     """Raise StuckError after so many seconds, also in the midst of a call that never returns."""
 
+    passed = False
+
     def stuck(number: int, frame: FrameType | None) -> None:
+        nonlocal passed
+        passed = True
         raise StuckError
 
     before = signal.signal(signal.SIGALRM, stuck)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+        # A gateway takes whatever comes out of a plugin for the plugin's fault, and goes on.
+        if passed:
+            raise StuckError
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -21,6 +21,7 @@ DIALECT: Final = Dialect(
     thinking_on={"chat_template_kwargs": {"enable_thinking": True}},
     thinking_off={"chat_template_kwargs": {"enable_thinking": False}},
     count="tokenize",
+    keep_in_calls=("extra_content",),
 )
 
 
@@ -53,7 +54,7 @@ class Correct:
         return Call(request, route, client, DIALECT)
 
     def content(self, request: Request) -> ContentTranslator:
-        return Content(self.reasoning())
+        return Content(self.reasoning(), keep_in_calls=DIALECT.keep_in_calls)
 
     def reasoning(self) -> Reasoning:
         return ReasoningField(self.reasoning_field, "reasoning")

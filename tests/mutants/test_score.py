@@ -21,6 +21,8 @@ FACTS: Final = EngineFacts(
     thinking_on={"chat_template_kwargs": {"enable_thinking": True}},
     thinking_off={"chat_template_kwargs": {"enable_thinking": False}},
     count="tokenize",
+    max_stops=4,
+    keep_in_calls=("extra_content",),
 )
 LIMIT: Final = 4.0
 """Seconds for a rule, before it is taken for hung."""

@@ -16,6 +16,7 @@ from core.testing.assemble import Assembly, Options, Plugin, StreamSetting
 from core.testing.fold_checks import need
 from core.testing.kit.engine import Engine
 from core.testing.kit.facts import EngineFacts
+from core.testing.kit.upstream import Client, Upstream
 from core.testing.replay import Network, Replayer, Reply
 from core.testing.split import Mode, cut
 
@@ -94,6 +95,18 @@ class Bench:
         need(reply.sent is not None, f"the request never reached the upstream: {reply.error}")
         sent: dict[str, Any] = reply.sent
         return sent
+
+    def ask(self, upstream: Upstream, backend: Mapping[str, Any] | None = None, **fields: Any) -> Client:
+        """One client's request to a gateway in front of this upstream, with further keys of the backend's table."""
+
+        async def run() -> Client:
+            gateway = self.assembly(backend).gateway(upstream)
+            client = Client(gateway)
+            async with gateway.running():
+                await client.ask(**fields)
+            return client
+
+        return self.run(run)
 
     @asynccontextmanager
     async def _player(self, assembly: Assembly, setting: StreamSetting) -> AsyncIterator[Replayer]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
 import anyio
 import attrs
+import httpx
 
 from core.errors import UpstreamError
 from core.pipeline import Back
@@ -120,6 +121,57 @@ def leaving_early_ends_the_answer(bench: Bench) -> None:
 
 
 @rule()
+def a_cancelled_call_still_closes(bench: Bench) -> None:
+    """Where the request's task is cancelled, the call closes the upstream's answer although closing takes a moment."""
+    first = bench.engine.stream([piece({"content": "One"})], done=False)
+    upstream = _SlowToClose(lambda _: [first, anyio.Event()])
+
+    async def use(back: Back) -> None:
+        async with back.call_upstream(asking(), ROUTE) as batches:
+            async for _ in batches:
+                pass
+
+    async def work(back: Back) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(use, back)
+            with anyio.fail_after(PATIENCE):
+                await upstream.begun.wait()
+            tasks.cancel_scope.cancel()
+        need(upstream.closed, "a cancelled call left the upstream's answer open: close it in a shielded scope")
+
+    _drive(bench, upstream, work, "a cancelled call")
+
+
+@attrs.define(eq=False)
+class _SlowToClose(Upstream):
+    """Its answers close only when their closing is let go on, which a cancelled task's is not."""
+
+    begun: anyio.Event = attrs.field(factory=anyio.Event)
+    closed: bool = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await super().handle_async_request(request)
+        response.stream = _Slow(self, response.stream)
+        return response
+
+
+@attrs.define(eq=False)
+class _Slow(httpx.AsyncByteStream):
+    upstream: _SlowToClose
+    inner: Any
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for data in self.inner:
+            yield data
+            self.upstream.begun.set()
+
+    async def aclose(self) -> None:
+        await anyio.lowlevel.checkpoint()
+        await self.inner.aclose()
+        self.upstream.closed = True
+
+
+@rule()
 def chunks_come_read_by_read(bench: Bench) -> None:
     """The call gives what one network read brought before it waits for the next."""
     reads = [bench.engine.stream([piece({"content": word})], done=False) for word in ("One", "two")]
@@ -150,5 +202,6 @@ RULES: Final[tuple[Rule, ...]] = (
     a_wrapper_can_change_the_call,
     a_refusal_is_raised_on_entering,
     leaving_early_ends_the_answer,
+    a_cancelled_call_still_closes,
     chunks_come_read_by_read,
 )

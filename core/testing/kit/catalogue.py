@@ -16,6 +16,8 @@ from core.testing.kit import (
     splits,
     stops,
     table,
+    takes,
+    texts,
     tools,
     usage,
 )
@@ -26,6 +28,7 @@ GROUPS: Final[dict[str, tuple[Rule, ...]]] = {
     "translators": deltas.RULES,
     "call": calls.RULES,
     "reasoning": reasoning.RULES,
+    "text": texts.RULES,
     "stop": stops.RULES,
     "tools": tools.RULES,
     "usage": usage.RULES,
@@ -34,6 +37,7 @@ GROUPS: Final[dict[str, tuple[Rule, ...]]] = {
     "wire": splits.RULES,
     "request": bodies.RULES,
     "history": history.RULES,
+    "takes": takes.RULES,
     "table": table.RULES,
     "time": flow.RULES,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
 from core.deltas import Delta, Stop, Text, Thinking, ToolUse
@@ -95,8 +96,8 @@ def nothing_is_held_back(bench: Bench) -> None:
     """Text and reasoning are given with the chunk that brought them, and a call's head before its arguments end."""
     engine, field = bench.engine, bench.facts.reasoning_field
     kinds = [("content", Text)] + ([(field, Thinking)] if field and bench.facts.rewrite is None else [])
-    for name, kind in kinds:
-        translators, told = _translators(bench), ""
+    for (name, kind), stops in product(kinds, ((), ("END",))):
+        translators, told = _translators(bench, stops=stops), ""
         translators.feed(piece({"role": "assistant", "content": ""}))
         for word in ("One", ", two", ", three", ", four"):
             told += word

@@ -26,7 +26,7 @@ class Engine:
             "reasoning_fields": (self.facts.reasoning_field,),
             "framing": Framing(done=self.facts.done),
         }
-        if not self.facts.reasoning_field:
+        if not self.facts.reasons:
             fields.pop("reasoning", None)
         return UpstreamAnswer(**{**usual, **fields})
 
@@ -39,10 +39,11 @@ class Engine:
 
     def chunks(self, answer: UpstreamAnswer) -> list[Chunk]:
         """The chunks of a stream, new ones each time."""
-        return [self._own(chunk) for chunk in json.loads(dump(answer.chunks()))]
+        return [self._own(chunk) for chunk in json.loads(dump(self._inline(answer).chunks()))]
 
     def wire(self, answer: UpstreamAnswer, *, stream: bool) -> bytes:
         """The bytes of one of the two forms."""
+        answer = self._inline(answer)
         if self.facts.rewrite is None:
             return answer.wire(stream=stream)
         if stream:
@@ -58,6 +59,13 @@ class Engine:
         chunks = self.chunks(answer)
         ends = [at for at, chunk in enumerate(chunks) if any(each.get("finish_reason") for each in chunk["choices"])]
         return chunks[: ends[0]] if ends else chunks
+
+    def _inline(self, answer: UpstreamAnswer) -> UpstreamAnswer:
+        """The answer with its reasoning between tags, where that is the engine's way."""
+        tags = self.facts.tags
+        if tags is None or not answer.reasoning:
+            return answer
+        return attrs.evolve(answer, reasoning=None, text=f"{tags[0]}{answer.reasoning}{tags[1]}{answer.text or ''}")
 
     def _own(self, chunk: Chunk) -> Chunk:
         rewrite = self.facts.rewrite

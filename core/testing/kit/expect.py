@@ -27,7 +27,8 @@ def check_content(place: str, reply: Reply, answer: UpstreamAnswer, facts: Engin
     """Reasoning, text and calls, in order, each once."""
     content = content_of(place, reply)
     text = (answer.text or "") + (answer.refusal or "")
-    same(place, "reasoning", joined(content, "thinking"), answer.reasoning or "")
+    reasoning = answer.reasoning or ""
+    same(place, "reasoning", joined(content, "thinking"), reasoning.strip() if facts.tags else reasoning)
     same(place, "text", joined(content, "text"), text)
     check_calls(place, content, answer, facts)
     order = [kind for kind, there in (("thinking", answer.reasoning), ("text", text)) if there]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -17,6 +18,12 @@ from core.testing.kit.rule import Rule, rule
 from core.testing.kit.upstream import Client, Upstream
 from core.testing.upstream import MockUpstream
 from core.testing.upstream_reply import JSON, SSE, UpstreamReply
+
+BLOCKS: Final = 40
+"""Chunks of an answer that must not block."""
+IDLE: Final = 0.1
+"""Seconds of doing nothing that are too many."""
+TRIES: Final = 4
 
 
 async def _within(what: str, waiting: Awaitable[Any]) -> Any:
@@ -157,10 +164,30 @@ def _echo(bench: Bench, body: Any) -> bytes:
     return bench.engine.wire(bench.engine.answer(text=f"You are {name}."), stream=bool(body.get("stream")))
 
 
+@rule()
+def nothing_blocks(bench: Bench) -> None:
+    """While an answer is made its thread never sleeps: other requests would stand still with it."""
+    words = [piece({"content": f"{number} "}) for number in range(BLOCKS)]
+    wire = bench.engine.stream([*words, piece({}, "stop")], done=True)
+    # Anything may keep a busy machine from going on, once; what the plugin waits for it waits for each time.
+    waits = []
+    for _ in range(TRIES):
+        upstream = Upstream(lambda _: [wire])
+        before = time.perf_counter() - time.thread_time()
+        bench.ask(upstream, stream=True)
+        waits.append(time.perf_counter() - time.thread_time() - before)
+        if waits[-1] < IDLE:
+            return
+    need(
+        False, f"an answer of {BLOCKS} chunks that are all there keeps its thread waiting for {min(waits):.2g} seconds"
+    )
+
+
 RULES: Final[tuple[Rule, ...]] = (
     the_first_text_does_not_wait_for_the_end,
     a_client_that_leaves_ends_the_call,
     a_client_that_leaves_early_ends_the_call,
     connections_are_kept_and_none_is_left,
     requests_at_once_get_their_own_answers,
+    nothing_blocks,
 )

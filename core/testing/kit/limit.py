@@ -19,21 +19,33 @@ class TooLongError(BaseException):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TooLongError inside the block after so many seconds.
+    """Raise TooLongError inside the block after so many seconds, and behind it if it was swallowed there.
 
+    A gateway takes whatever comes out of a plugin for the plugin's fault, and goes on.
     Only the main thread of a system with `setitimer` can interrupt what blocks; anywhere else there is no limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
 
+    passed = False
+
     def late(_: int, __: FrameType | None) -> None:
+        nonlocal passed
+        passed = True
         raise TooLongError
 
     before = signal.signal(signal.SIGALRM, late)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
         yield
+    except Exception as error:
+        if passed:
+            raise TooLongError from error
+        raise
+    else:
+        if passed:
+            raise TooLongError
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from core.testing.answers import ChunkShape, UpstreamToolCall
 from core.testing.kit.bench import Bench, copied
 from core.testing.kit.engine import piece
-from core.testing.kit.expect import check_all, content_of, joined, same
+from core.testing.kit.expect import check_all, check_calls, content_of, joined, same
 from core.testing.kit.facts import EngineFacts
 from core.testing.kit.rule import Rule, rule
 
@@ -16,7 +16,7 @@ TEXT: Final = "It is 4, שלום."
 
 
 def _reasons(facts: EngineFacts) -> bool:
-    return bool(facts.reasoning_field)
+    return facts.reasons
 
 
 def _plain(facts: EngineFacts) -> bool:
@@ -94,6 +94,60 @@ def reasoning_after_text_stays_reasoning(bench: Bench) -> None:
 
 
 @rule(_plain)
+def reasoning_between_calls_is_kept(bench: Bench) -> None:
+    """Reasoning behind a tool call, in front of the next one, is not lost and does not part the call's arguments."""
+    field = bench.facts.reasoning_field
+    calls = (
+        UpstreamToolCall("get_weather", '{"city": "Paris"}', "call_a"),
+        UpstreamToolCall("get_time", "{}", "call_b"),
+    )
+    heads = [
+        {"index": at, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for at, call in enumerate(calls)
+    ]
+    deltas: list[dict[str, Any]] = [
+        {field: "One. "},
+        {"tool_calls": heads[:1]},
+        {field: "Two."},
+        {"tool_calls": heads[1:]},
+    ]
+    wire = bench.engine.stream([*map(piece, deltas), piece({}, "tool_calls")], done=True)
+    for place, reply in bench.serve(wire):
+        content = content_of(place, reply)
+        same(place, "reasoning", joined(content, "thinking"), "One. Two.")
+        check_calls(place, content, bench.engine.answer(text=None, tool_calls=calls), bench.facts)
+
+
+def _tagged(facts: EngineFacts) -> bool:
+    return facts.tags is not None
+
+
+@rule(_tagged)
+def tags_count_in_front_alone(bench: Bench) -> None:
+    """A tag behind the beginning of the answer is text, and so is what only begins like one."""
+    opening, closing = bench.facts.tags or ("", "")
+    for text in (f"It is `{opening}` and {closing}", f"4 {opening}no{closing} 5", opening[:-1], f"{opening[:3]} 4"):
+        for shape in (ChunkShape(1), ChunkShape(0)):
+            answer = bench.engine.answer(text=text, shape=shape)
+            check_all(bench.serve(answer), answer, bench.facts)
+    calls = (UpstreamToolCall("get_weather", '{"city": "Paris"}', "call_a"),)
+    answer = bench.engine.answer(text=opening[:-1], tool_calls=calls, finish_reason="tool_calls")
+    check_all(bench.serve(answer), answer, bench.facts)
+
+
+@rule(_tagged)
+def reasoning_that_never_closes_is_reasoning(bench: Bench) -> None:
+    """Reasoning that the token limit cut, half its closing tag with it, is reasoning to its end."""
+    opening, closing = bench.facts.tags or ("", "")
+    for half in ("", closing[:-1]):
+        answer = bench.engine.answer(text=f"{opening}Two and two{half}", finish_reason="length", shape=ChunkShape(3))
+        for place, reply in bench.serve(answer):
+            content = content_of(place, reply)
+            same(place, "reasoning", joined(content, "thinking"), f"Two and two{half}")
+            same(place, "text", joined(content, "text"), "")
+
+
+@rule(_plain)
 def last_words_are_not_lost(bench: Bench) -> None:
     """Text and reasoning on the chunk that carries the finish_reason arrive."""
     facts = bench.facts
@@ -113,5 +167,8 @@ RULES: Final[tuple[Rule, ...]] = (
     reasoning_under_two_names_comes_once,
     no_reasoning_is_no_block,
     reasoning_after_text_stays_reasoning,
+    reasoning_between_calls_is_kept,
+    tags_count_in_front_alone,
+    reasoning_that_never_closes_is_reasoning,
     last_words_are_not_lost,
 )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import logging
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Final
 
 import httpx
+from structlog.processors import format_exc_info
+from structlog.testing import capture_logs
 
 from core.testing.answers import dump
 from core.testing.fold_checks import need
@@ -12,6 +17,7 @@ from core.testing.kit.bench import Bench
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import check_error
 from core.testing.kit.rule import Rule, rule
+from core.testing.kit.upstream import Upstream
 
 KEY: Final = "parrot-Key-4711-hidden"
 URL: Final = "http://engine.internal:9000/v1"
@@ -52,4 +58,41 @@ def broken_connections_keep_secrets(bench: Bench) -> None:
         _check(bench, bench.engine.stream(said, done=False), fails=httpx.ReadError)
 
 
-RULES: Final[tuple[Rule, ...]] = (refusals_keep_secrets, broken_answers_keep_secrets, broken_connections_keep_secrets)
+@rule()
+def the_key_is_in_its_header_alone(bench: Bench) -> None:
+    """The backend's key is in its one header, and not in the address, the body, another header or the logs."""
+    wire = bench.engine.wire(bench.engine.answer(), stream=False)
+    for status in (200, 401):
+        upstream, lines = Upstream(lambda _: [wire], status), _Lines()
+        root, out = logging.getLogger(), io.StringIO()
+        root.addHandler(lines)
+        try:
+            with capture_logs(processors=[format_exc_info]) as log, redirect_stdout(out), redirect_stderr(out):
+                bench.ask(upstream, {"key": KEY})
+        finally:
+            root.removeHandler(lines)
+        for where, shown in (("log", f"{log}{lines.lines}"), ("standard output", out.getvalue())):
+            need(KEY not in shown, f"the backend's key is in the {where}")
+        for asked in upstream.asked:
+            others = [value for name, value in asked.request.headers.items() if name != bench.facts.key_header]
+            for where, sent in (("address", asked.request.url), ("body", asked.body), ("headers besides", others)):
+                need(KEY not in str(sent), f"the backend's key is in the request's {where}")
+
+
+class _Lines(logging.Handler):
+    """Keeps what is logged by the standard library's means."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.NOTSET)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    refusals_keep_secrets,
+    broken_answers_keep_secrets,
+    broken_connections_keep_secrets,
+    the_key_is_in_its_header_alone,
+)

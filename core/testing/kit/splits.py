@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import Final
 
 import attrs
@@ -44,11 +45,15 @@ def line_ends_change_nothing(bench: Bench) -> None:
 
 @rule()
 def framing_changes_nothing(bench: Bench) -> None:
-    """Comments, blank lines, a missing blank behind `data:`, escaped JSON and halves of characters change nothing."""
+    """Comments, blank lines, no blank behind `data:`, a byte order mark, escapes, half characters change nothing."""
     done = bench.facts.done
     _check(bench, _rich(bench, framing=Framing(comment="keep-alive", blank_lines=2, space=False, done=done)))
     escaped = Framing(ascii=True, done=done)
     _check(bench, _rich(bench, framing=escaped, shape=ChunkShape(1, halves=True)), bytewise=False)
+    answer = _rich(bench, shape=ChunkShape(9, role="none"))
+    for stream in (True, False):
+        marked = codecs.BOM_UTF8 + bench.engine.wire(answer, stream=stream)
+        check_all(bench.serve(marked), answer, bench.facts)
 
 
 @rule()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from core.testing.answers import UpstreamToolCall
+from core.testing.answers import USAGE, UpstreamToolCall
+from core.testing.fold_checks import need
 from core.testing.kit.bench import Bench, Played
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import check_all, check_stop, content_of, joined, same
 from core.testing.kit.facts import EngineFacts
 from core.testing.kit.rule import Rule, rule
+from core.testing.kit.upstream import Upstream
 
 STOPS: Final = ("5", "END", "\n\n#", "עצור")
+MANY: Final = tuple(f"<end-{number}>" for number in range(40))
 ASK: Final = {"stop_sequences": list(STOPS)}
 CALL: Final = (UpstreamToolCall("get_weather", '{"city": "Paris"}', "call_a"),)
 
@@ -26,9 +29,9 @@ def _reports_anything(facts: EngineFacts) -> bool:
 
 @rule()
 def a_plain_end_is_end_turn(bench: Bench) -> None:
-    """`stop` is end_turn, with stop sequences asked for and without."""
-    answer = bench.engine.answer(text="One, two.")
-    for request in ({}, ASK):
+    """`stop` is end_turn, with stop sequences asked for and without, and also where the text ends like half of one."""
+    for request, text in (({}, "One, two."), (ASK, "One, two."), (ASK, "The EN"), (ASK, "Below.\n\n")):
+        answer = bench.engine.answer(text=text)
         check_all(bench.serve(answer, request=request), answer, bench.facts)
 
 
@@ -85,6 +88,27 @@ def _stopped(bench: Bench, asked: tuple[str, ...], stop: str) -> list[Played]:
     return bench.serve(engine.answer(text=f"One, two, {stop} three."), request=request)
 
 
+@rule(lambda facts: not facts.reports_match)
+def matches_in_the_text_are_found(bench: Bench) -> None:
+    """Where the backend finds the stops: the first one counts, of two at one place the longer, in the text alone."""
+    engine, request = bench.engine, {"stop_sequences": [*MANY, *STOPS[1:3], "END OF"]}
+    if bench.sent(request).get("stop"):
+        return
+    for text, kept, stop in (("a END OF b", "a ", "END OF"), (f"a {MANY[-1]} END", "a ", MANY[-1])):
+        for place, reply in bench.serve(engine.answer(text=text, usage_at="every"), request=request):
+            check_stop(place, reply, ("stop_sequence", stop))
+            same(place, "text", joined(content_of(place, reply), "text"), kept)
+            counts = reply.message["usage"]
+            same(place, "usage.input_tokens", counts["input_tokens"], USAGE["prompt_tokens"])
+            need(counts["output_tokens"] > 0, f"{place}: an answer that is cut has no output_tokens")
+    calls = (UpstreamToolCall("get_weather", '{"city": "END"}', "call_a"),)
+    for answer in (
+        engine.answer(text="a # b end", reasoning="Then END."),
+        engine.answer(text=None, tool_calls=calls, finish_reason="tool_calls"),
+    ):
+        check_all(bench.serve(answer, request=request), answer, bench.facts)
+
+
 @rule(_reports)
 def only_the_clients_match_counts(bench: Bench) -> None:
     """A reported stop string that the client did not ask for, or only resembles one of its own, is end_turn."""
@@ -138,6 +162,29 @@ def an_end_told_twice_is_one_end(bench: Bench) -> None:
     check_all(bench.serve(bench.engine.stream(chunks)), answer, bench.facts)
 
 
+@rule(lambda facts: facts.stop_finish != "stop" and not facts.reports_match)
+def a_kind_of_stop_names_no_sequence(bench: Bench) -> None:
+    """Of several stop sequences none is named where the engine tells only that one matched; a single one is."""
+    bare = bench.assembly({"wraps": []})
+    for asked, wanted in ((STOPS[:3], ("end_turn", None)), (STOPS[:1], ("stop_sequence", STOPS[0]))):
+        answer = bench.engine.stopped(STOPS[1], text="One, two, ")
+        for place, reply in bench.serve(answer, request={"stop_sequences": list(asked)}, assembly=bare):
+            check_stop(place, reply, wanted)
+
+
+@rule(lambda facts: facts.max_stops is not None)
+def no_more_stops_are_sent_than_are_taken(bench: Bench) -> None:
+    """The engine is sent no more stop sequences than it takes, and as many as it takes are not refused."""
+    most = bench.facts.max_stops or 0
+    for number in (most, most + 1):
+        wire = bench.engine.wire(bench.engine.answer(), stream=False)
+        upstream = Upstream(lambda _, wire=wire: [wire])  # type: ignore[misc]
+        client = bench.ask(upstream, stop_sequences=[f"<{each}>" for each in range(number)])
+        sent = [len(asked.body.get("stop") or ()) for asked in upstream.asked]
+        need(max(sent, default=0) <= most, f"{max(sent, default=0)} stop sequences are sent to an engine for {most}")
+        need(client.status == 200 or number > most, f"{number} stop sequences are answered by {client.status}")
+
+
 RULES: Final[tuple[Rule, ...]] = (
     a_plain_end_is_end_turn,
     the_token_limit_is_max_tokens,
@@ -145,9 +192,12 @@ RULES: Final[tuple[Rule, ...]] = (
     tool_calls_without_a_call_is_end_turn,
     a_refusal_is_refusal,
     a_match_is_told,
+    matches_in_the_text_are_found,
     only_the_clients_match_counts,
     a_reported_token_is_end_turn,
     a_report_beside_another_end_is_as_told,
     an_unknown_finish_reason_is_an_end,
     an_end_told_twice_is_one_end,
+    a_kind_of_stop_names_no_sequence,
+    no_more_stops_are_sent_than_are_taken,
 )

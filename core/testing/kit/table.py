@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,6 +20,11 @@ from core.testing.kit.facts import EngineFacts
 from core.testing.kit.rule import Rule, rule
 from core.testing.kit.upstream import Client, Upstream
 
+_SECRET: Final = re.compile(
+    r"(?:^|_)(?:api_?key|secret|password|passwd|credentials?|(?:access|auth|bearer)_token)$|^token$"
+)
+"""What the names of secrets end in."""
+
 
 def _requests(
     bench: Bench, backend: Mapping[str, Any], path: str = "/v1/messages", **fields: Any
@@ -31,15 +37,8 @@ def _requests(
             return [dump(counted).encode()]
         return [bench.engine.wire(bench.engine.answer(text="One."), stream=bool(body.get("stream")))]
 
-    async def run() -> Client:
-        gateway = bench.assembly(backend).gateway(upstream)
-        client = Client(gateway)
-        async with gateway.running():
-            await client.ask(path, **fields)
-        return client
-
     upstream = Upstream(reply)
-    return upstream, bench.run(run)
+    return upstream, bench.ask(upstream, backend, path=path, **fields)
 
 
 @rule()
@@ -133,11 +132,13 @@ def an_unreachable_engine_is_not_the_clients_fault(bench: Bench) -> None:
 
 @rule()
 def unknown_options_are_refused(bench: Bench) -> None:
-    """An option that the plugin does not have, or one of another type, stops the start."""
+    """An option that the plugin does not have, or one of another type, stops the start; each has a type that can."""
     name, cls = _plugin(bench)
     mine = dict(bench.options.get(name) or {})
     _check_refused(bench, name, {**mine, "no_such_option": 1}, "no_such_option")
     for field in _options(cls):
+        typed = field.type not in (Any, "Any", "typing.Any", "object", object, None)
+        need(typed, f"option {field.name!r} has no type that says what it takes")
         if field.type in ("str", str, "int", int, "float", float, "bool", bool):
             _check_refused(bench, name, {**mine, field.name: {"a": []}}, field.name)
 
@@ -149,6 +150,14 @@ def _check_refused(bench: Bench, name: str, table: Mapping[str, Any], key: str) 
         need(key in str(error), f"the refusal of option {key!r} does not name it: {error}")
     else:
         raise AssertionError(f"option {key!r} was taken, though the plugin cannot have it")
+
+
+@rule()
+def secret_options_are_secrets(bench: Bench) -> None:
+    """An option that is a secret by its name has the type `core.Secret`, so that it is masked wherever it is shown."""
+    for field in _options(_plugin(bench)[1]):
+        plain = field.type in ("str", str, "str | None", str | None) and _SECRET.search(field.name)
+        need(not plain, f"option {field.name!r} is plain text, which is shown wherever the plugin is: make it a Secret")
 
 
 @rule()
@@ -190,5 +199,6 @@ RULES: Final[tuple[Rule, ...]] = (
     no_stop_sequence_is_dropped_in_silence,
     an_unreachable_engine_is_not_the_clients_fault,
     unknown_options_are_refused,
+    secret_options_are_secrets,
     options_that_name_fields_are_used,
 )

@@ -147,6 +147,15 @@ def names_of_tools_are_the_clients(bench: Bench) -> None:
         same(place, "tools called", called, [LONG, "get_weather"])
 
 
+@rule()
+def names_arrive_as_they_are(bench: Bench) -> None:
+    """A tool's name arrives as the client wrote it: capitals, underscores, hyphens and digits."""
+    names = ("Bash", "WebFetch", "mcp__Git_Hub__get-log2", "functions", "x")
+    tools = [{"name": name, "input_schema": {"type": "object"}} for name in names]
+    answer = _calling(bench, tuple(UpstreamToolCall(name, "{}", f"call_{name}") for name in names))
+    check_all(bench.serve(answer, request={"tools": tools}), answer, bench.facts)
+
+
 def _calling(bench: Bench, calls: tuple[UpstreamToolCall, ...], shape: ChunkShape = ChunkShape(4)) -> Any:  # noqa: B008
     return bench.engine.answer(text=None, tool_calls=calls, finish_reason="tool_calls", shape=shape)
 
@@ -167,4 +176,5 @@ RULES: Final[tuple[Rule, ...]] = (
     calls_without_numbers_are_told_apart,
     a_call_cut_by_the_limit_keeps_its_head,
     names_of_tools_are_the_clients,
+    names_arrive_as_they_are,
 )

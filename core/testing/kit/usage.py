@@ -71,6 +71,13 @@ def cached_tokens_are_told(bench: Bench) -> None:
             same(place, "usage.output_tokens", usage["output_tokens"], 56)
 
 
+@rule()
+def tokens_of_reasoning_are_output(bench: Bench) -> None:
+    """The tokens of the reasoning, which the engine tells apart, are a part of its completion's and stay in it."""
+    answer = bench.engine.answer(usage={**COUNTS, "completion_tokens_details": {"reasoning_tokens": 40}})
+    check_all(bench.serve(answer), answer, bench.facts)
+
+
 def _counted(chunk: Chunk, usage: Any) -> Chunk:
     return {**chunk, "usage": usage}
 
@@ -81,4 +88,5 @@ RULES: Final[tuple[Rule, ...]] = (
     late_counts_arrive_behind_calls,
     running_counts_replace_each_other,
     cached_tokens_are_told,
+    tokens_of_reasoning_are_output,
 )

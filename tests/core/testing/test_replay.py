@@ -83,3 +83,10 @@ async def test_the_network_gives_piece_by_piece(body: bytes, content_type: str) 
     assert [piece async for piece in response.stream] == [body[:2], body[2:]]
     await response.aclose()
     assert (network.answer.sent, network.answer.closed) == ({"a": 1}, True)
+
+
+def test_an_assembly_is_loaded_once_for_many_replays() -> None:
+    assembly = Assembly([Plain], backend={"max_stops": 1})
+    for text in ("a", "b"):
+        reply = replay(assembly, [UpstreamAnswer(text=text).json()])
+        assert reply.message["content"] == [{"type": "text", "text": text}]

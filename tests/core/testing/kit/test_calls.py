@@ -6,15 +6,33 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import attrs
 import pytest
 
-from core.testing.kit.calls import RULES, a_wrapper_can_change_the_call, leaving_early_ends_the_answer
+from core.chat import Call
+from core.testing.kit.calls import (
+    RULES,
+    a_cancelled_call_still_closes,
+    a_wrapper_can_change_the_call,
+    leaving_early_ends_the_answer,
+)
 from tests.core.testing.kit.backends_for_tests import Straight, said
+
+
+@attrs.frozen(eq=False)
+class OpenCall(Call):
+    async def __aexit__(self, *raised: object) -> None:
+        await self._stack.aclose()
 
 
 @asynccontextmanager
 async def held(call: Any) -> AsyncIterator[Any]:
     yield await call.__aenter__()
+
+
+class Unshielded(Straight):
+    def call(self, *arguments: Any) -> Any:
+        return OpenCall(*arguments)
 
 
 class Leaves(Straight):
@@ -33,3 +51,7 @@ def test_a_call_that_closes_nothing() -> None:
 
 def test_a_call_that_is_no_value() -> None:
     assert "which no wrapper can attrs.evolve" in said(a_wrapper_can_change_the_call, Leaves)
+
+
+def test_a_call_that_closes_only_when_it_may_wait() -> None:
+    assert "a cancelled call left the upstream's answer open" in said(a_cancelled_call_still_closes, Unshielded)

@@ -33,3 +33,9 @@ def test_unfinished_chunks_have_no_end() -> None:
     assert all(not chunk["choices"][0]["finish_reason"] for chunk in engine.unfinished(engine.answer(text="Hello")))
     assert engine.unfinished(engine.answer(finish_reason=None))
     assert engine.stream([piece({})], done=False).count(b"data: ") == 1
+
+
+def test_reasoning_between_tags_stands_in_the_text() -> None:
+    engine = Engine(EngineFacts(reasoning_field="", tags=("<t>", "</t>")))
+    whole = json.loads(engine.wire(engine.answer(reasoning="Hm.", text="Hi"), stream=False))
+    assert whole["choices"][0]["message"]["content"] == "<t>Hm.</t>Hi"

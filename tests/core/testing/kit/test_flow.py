@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import pytest
 
 from core.testing.kit import flow
-from core.testing.kit.flow import RULES, the_first_text_does_not_wait_for_the_end
-from tests.core.testing.kit.backends_for_tests import Straight, said
+from core.testing.kit.flow import RULES, nothing_blocks, the_first_text_does_not_wait_for_the_end
+from tests.core.testing.kit.backends_for_tests import Bent, Straight, said
 
 
 @asynccontextmanager
@@ -21,6 +22,15 @@ async def gathered(call: Any) -> AsyncIterator[Any]:
             yield [chunk async for batch in batches for chunk in batch]
 
         yield all_at_once()
+
+
+class Sleeps(Straight):
+    def content(self) -> Any:
+        def slowly(deltas: Any) -> Any:
+            time.sleep(0.005)
+            return deltas
+
+        return Bent(deltas=slowly)
 
 
 class Gathers(Straight):
@@ -37,3 +47,7 @@ def test_an_answer_that_is_gathered_first(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(flow, "PATIENCE", 0.2)
     sentence = said(the_first_text_does_not_wait_for_the_end, Gathers)
     assert sentence == "no text reached the client before the upstream ended, within 0.2 seconds"
+
+
+def test_a_plugin_that_sleeps() -> None:
+    assert "keeps its thread waiting for" in said(nothing_blocks, Sleeps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -34,3 +35,20 @@ def test_another_thread_has_no_limit() -> None:
     thread.start()
     thread.join()
     assert ran == [1]
+
+
+def test_an_interruption_that_is_swallowed_is_raised_behind() -> None:
+    with pytest.raises(TooLongError), time_limit(0.05), suppress(TooLongError):
+        threading.Event().wait()
+
+
+def test_an_interruption_that_is_taken_for_a_fault_is_one() -> None:
+    with pytest.raises(TooLongError), time_limit(0.05):
+        _faulty()
+
+
+def _faulty() -> None:
+    try:
+        threading.Event().wait()
+    except TooLongError as error:
+        raise ValueError from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import attrs
@@ -9,7 +10,7 @@ import pytest
 
 from core import UpstreamError
 from core.chat import Call
-from core.testing.kit.secrets import KEY, RULES, refusals_keep_secrets
+from core.testing.kit.secrets import KEY, RULES, refusals_keep_secrets, the_key_is_in_its_header_alone
 from tests.core.testing.kit.backends_for_tests import Straight, said
 
 
@@ -28,6 +29,30 @@ class Talks(Straight):
         return TalkingCall(*arguments)
 
 
+@attrs.frozen(eq=False)
+class LeakyCall(Call):
+    def body(self) -> dict[str, Any]:
+        key = self.client.backend.key.reveal() if self.client.backend.key else ""
+        return {**super().body(), "api_key": key}
+
+
+class Leaks(Straight):
+    def call(self, *arguments: Any) -> Any:
+        return LeakyCall(*arguments)
+
+
+@attrs.frozen(eq=False)
+class LoggingCall(Call):
+    def body(self) -> dict[str, Any]:
+        logging.getLogger("plugin").warning("asking with %s", self.client.backend.key and self.client.secrets[0])
+        return super().body()
+
+
+class Logs(Straight):
+    def call(self, *arguments: Any) -> Any:
+        return LoggingCall(*arguments)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_correct_backend_holds_them(rule: Any) -> None:
     assert said(rule, Straight) == ""
@@ -35,3 +60,8 @@ def test_a_correct_backend_holds_them(rule: Any) -> None:
 
 def test_a_key_in_an_error() -> None:
     assert f"the client's error has {KEY!r} in it" in said(refusals_keep_secrets, Talks)
+
+
+def test_a_key_in_the_body_and_in_the_log() -> None:
+    assert said(the_key_is_in_its_header_alone, Leaks) == "the backend's key is in the request's body"
+    assert said(the_key_is_in_its_header_alone, Logs) == "the backend's key is in the log"

@@ -7,8 +7,15 @@ from typing import Any
 import attrs
 import pytest
 
+from core import Secret
 from core.chat import Call, Content, Dialect, ReasoningField, chat_body
-from core.testing.kit.table import RULES, extra_body_is_merged, options_that_name_fields_are_used
+from core.testing.kit.table import (
+    RULES,
+    extra_body_is_merged,
+    options_that_name_fields_are_used,
+    secret_options_are_secrets,
+    unknown_options_are_refused,
+)
 from tests.core.testing.kit.backends_for_tests import Straight, said
 
 
@@ -38,6 +45,22 @@ class Ignores(Straight):
     field: str = "reasoning_content"
 
 
+@attrs.frozen(eq=False)
+class Shows(Straight):
+    api_key: str = ""
+
+
+@attrs.frozen(eq=False)
+class TakesAll(Straight):
+    tries: Any = 1
+
+
+@attrs.frozen(eq=False)
+class Keeps(Straight):
+    api_key: Secret | None = None
+    stop_token: str = "</s>"
+
+
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_correct_backend_holds_them(rule: Any) -> None:
     assert said(rule, Obeys) == ""
@@ -49,3 +72,12 @@ def test_an_extra_body_that_is_lost() -> None:
 
 def test_an_option_that_changes_nothing() -> None:
     assert "the reasoning is ''" in said(options_that_name_fields_are_used, Ignores)
+
+
+def test_a_secret_that_is_plain_text() -> None:
+    assert said(secret_options_are_secrets, Keeps) == ""
+    assert "option 'api_key' is plain text" in said(secret_options_are_secrets, Shows)
+
+
+def test_an_option_without_a_type() -> None:
+    assert "option 'tries' has no type" in said(unknown_options_are_refused, TakesAll)
