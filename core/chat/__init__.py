@@ -10,9 +10,11 @@ from core.chat.echo import without_echo
 from core.chat.known import LLAMA_CPP
 from core.chat.lenient import LenientCall
 from core.chat.listing import served_models
+from core.chat.problems import Problem, ProblemField, Problems
 from core.chat.reasoning import Reasoning, ReasoningField
 from core.chat.recording import RecordedCall, Recorder, RecordingTransport, ReplayTransport
 from core.chat.stops import FinishReason, StopField, StopKind, VerboseStop
+from core.chat.usage import Counts, UsageField
 
 __all__ = [
     "LLAMA_CPP",
@@ -20,9 +22,13 @@ __all__ = [
     "Chunk",
     "ChunkReader",
     "Content",
+    "Counts",
     "Dialect",
     "FinishReason",
     "LenientCall",
+    "Problem",
+    "ProblemField",
+    "Problems",
     "Reasoning",
     "ReasoningField",
     "RecordedCall",
@@ -32,6 +38,7 @@ __all__ = [
     "StopField",
     "StopKind",
     "UpstreamClient",
+    "UsageField",
     "VerboseStop",
     "chat_body",
     "merge",

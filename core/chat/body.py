@@ -26,7 +26,7 @@ def chat_body(
     """
     messages = chat_messages(request, dialect)
     _refuse_silence(request, messages, dialect)
-    limit = token_limit(request, candidate)
+    limit = token_limit(request, candidate, dialect)
     body: dict[str, Any] = {"model": candidate.model, "messages": messages}
     if limit is not None:
         body[dialect.max_tokens_field] = limit

@@ -19,6 +19,7 @@ from core.chat.dialect import Dialect
 from core.chat.document_texts import with_document_texts
 from core.chat.names import restorer
 from core.chat.pace import Pace
+from core.chat.problems import Problems
 from core.chat.restore import restore_names
 from core.chat.text import dumps
 from core.chat.transport import NETWORK_ERRORS, network_error
@@ -40,10 +41,11 @@ class Call:
     """An upstream call, not yet begun: a value until it is entered, so that a wrapper can change it by `attrs.evolve`.
 
     A request whose task is to count tokens asks the engine's tokenizer instead, and gives one chunk of `usage`.
-    `stream` None leaves it to the backend's table and else to the client's own choice; `url` replaces the backend's.
-    Entering sends the request and raises UpstreamError when it is refused, or RequestError for what the dialect cannot
-    say; it gives an async iterator of lists of chunks, one list per network read. A subclass that wants to send more
-    than once overrides `begin`.
+    `stream` None leaves it to the backend's table and else to the client's own choice; `url` replaces the backend's;
+    `problem` finds the errors that the engine tells in its own way. Entering sends the request and raises UpstreamError
+    when it is refused, or RequestError for what the dialect cannot say; it gives an async iterator of lists of chunks,
+    one list per network read. A subclass that wants to send more than once overrides `begin`; what copies of the call
+    begin in there (`Call.begin(attrs.evolve(self, …))`) ends with the call that was entered.
     """
 
     request: Request
@@ -52,7 +54,14 @@ class Call:
     dialect: Dialect = attrs.field(factory=Dialect)
     stream: bool | None = None
     url: str = ""
-    _stack: AsyncExitStack = attrs.field(init=False, repr=False, factory=AsyncExitStack)
+    problem: Problems | None = None
+    _owner: AsyncExitStack | None = attrs.field(default=None, alias="_owner", kw_only=True, repr=False)
+    _own: AsyncExitStack = attrs.field(init=False, repr=False, factory=AsyncExitStack)
+
+    @property
+    def _stack(self) -> AsyncExitStack:
+        """Where what is opened is registered: at the call that was entered, of which this one may be a copy."""
+        return self._own if self._owner is None else self._owner
 
     def body(self) -> dict[str, Any]:
         """The request's JSON body; of a call that is `ready` when the request holds PDFs."""
@@ -74,10 +83,11 @@ class Call:
     async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
         if self.request.task == "count_tokens":
             return self._owned(_once(await self._count()))
-        call = await self.ready()
-        if call is not self:
-            await self._stack.enter_async_context(call._stack)  # noqa: SLF001  another of this class
-        return await call.begin()
+        try:
+            return await attrs.evolve(await self.ready(), _owner=self._own).begin()
+        except BaseException:
+            await self._close()  # of several tries in `begin` one may be open: nobody leaves what was never entered
+            raise
 
     async def begin(self) -> AsyncIterator[list[Chunk]]:
         """Send the request; the chunks of its answer."""
@@ -102,8 +112,8 @@ class Call:
             data = dumps(self.body())
         except ValueError as error:
             raise RequestError(f"the request cannot be sent on as JSON: {error}") from error
-        response = await self.client.post(data, self.url)
-        reader = ChunkReader(self.client.hidden(self.url))
+        response = await self.client.post(data, self.url, self.problem)
+        reader = ChunkReader(self.client.hidden(self.url), self.problem, response.headers)
         reads = aiter(response.aiter_bytes() if "content-encoding" in response.headers else _stream(response))
         self._stack.push_async_callback(_close, response, reads, reader)
         return _chunks(reads, reader, restorer(self.request, self.client.dialect(self.dialect)))
@@ -111,9 +121,12 @@ class Call:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
         # Closing must happen when the client has left, too: that is what tells the engine to stop.
         with anyio.CancelScope(shield=True):
-            await self._stack.aclose()
+            await self._own.aclose()
 
     def _streams(self) -> bool:
         wanted = self.client.backend.stream

@@ -5,10 +5,11 @@ From here on nothing knows which of the two it was: a whole completion is a stre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from core.chat.failures import clean, failure_in
+from core.chat.problems import Problems
 from core.chat.text import loads
 from core.errors import UpstreamError
 from core.sse import Event, EventDecoder
@@ -72,14 +73,19 @@ class ChunkReader:
 
     `error` is set when an error came, or the bytes were no answer; the chunks before it are given first. `finished` is
     set when a finish_reason came (usage may still follow), `done` when nothing more can: [DONE], or a whole body.
-    `hide` are strings (keys, addresses) that must not be in an error.
+    `hide` are strings (keys, addresses) that must not be in an error; `problem` finds the errors that the engine tells
+    in its own way, `headers` are the HTTP answer's, for it.
     """
 
-    def __init__(self, hide: Sequence[str] = ()) -> None:
+    def __init__(
+        self, hide: Sequence[str] = (), problem: Problems | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
         self.error: UpstreamError | None = None
         self.done = False
         self.finished = False
         self._hide = hide
+        self._problem = problem
+        self._headers = headers
         self._lead = b""
         self._events: EventDecoder | None = None
         self._body: list[bytes] = []
@@ -129,6 +135,9 @@ class ChunkReader:
             self.error = error
             return []
 
+    def _failure(self, value: Any) -> UpstreamError | None:
+        return failure_in(value, self._hide, problem=self._problem, headers=self._headers)
+
     def _fail(self, message: str) -> None:
         said = clean(message, self._hide) or "the upstream reported an error without a word"
         self.error = UpstreamError(said, status=502)
@@ -139,7 +148,7 @@ class ChunkReader:
         except ValueError:
             self._fail("the upstream's answer is not JSON, or was cut off")
             return []
-        self.error = failure_in(completion, self._hide)
+        self.error = self._failure(completion)
         if self.error is None:
             choice = the_choice(completion) if isinstance(completion, dict) else _EMPTY
             if not _message(choice):
@@ -179,11 +188,13 @@ class ChunkReader:
                 self._fail("the upstream sent an event that is not JSON")
             return None
         if event.name == "error" and not (isinstance(value, dict) and "error" in value):
+            # An engine's own way of telling is looked at as it came.
+            self.error = self._failure(value) if self._problem is not None else None
             value = {"error": value or "the upstream reported an error without a word"}
         if value is None or (foreign and not isinstance(value, dict)):
             # SGLang sends side events under names of their own.
             return None
-        self.error = failure_in(value, self._hide)
+        self.error = self.error or self._failure(value)
         if self.error is None and not isinstance(value, dict):
             self._fail("the upstream sent an event that is not a JSON object")
         return None if self.error is not None else self._unified(value)

@@ -16,9 +16,10 @@ from core.chat.dialect import Dialect
 from core.chat.document_cache import DocumentCache
 from core.chat.failures import failure
 from core.chat.limits import limit_in
+from core.chat.problems import Problems
 from core.chat.sharing import SharedCounts
 from core.chat.text import loads
-from core.chat.transport import AUTHORIZATION, NETWORK_ERRORS, fixed_headers, is_stale, make_transport, network_error
+from core.chat.transport import AUTHORIZATION, NETWORK_ERRORS, fixed_headers, make_transport, network_error
 from core.config import BackendConfig
 from core.errors import UpstreamError
 
@@ -55,7 +56,9 @@ class UpstreamClient:
         self._url = chat_url(backend.url, backend.query) if backend.url else None
         self._secrets = _secrets(backend)
         self._hidden = [*self._secrets, *_address(self._url)]
-        timeout = httpx.Timeout(backend.read_timeout, connect=backend.connect_timeout, pool=None)
+        # The gateway has limits of its own for the first piece and for silence; here is what holds where it is not.
+        silence = max(backend.first_timeout, backend.read_timeout)
+        timeout = httpx.Timeout(silence, connect=backend.connect_timeout, pool=None)
         self._extensions = {"timeout": timeout.as_dict()}
         self.counts = SharedCounts()
         self.documents = DocumentCache()
@@ -81,15 +84,16 @@ class UpstreamClient:
             self._overridden = (base, attrs.evolve(base, **self.backend.dialect))
         return self._overridden[1]
 
-    async def post(self, body: bytes, url: str = "") -> httpx.Response:
+    async def post(self, body: bytes, url: str = "", problem: Problems | None = None) -> httpx.Response:
         """POST to the chat completions of the backend, or of `url` instead; the open response of a success.
 
-        Raises UpstreamError for an answer with another status than 2xx, and when there is none.
+        Raises UpstreamError for an answer with another status than 2xx, which `problem` may read, and when there is
+        none.
         """
         target = chat_url(url, self.backend.query) if url else self._url
         if target is None:
             raise UpstreamError("this backend has no url")
-        return await self._post(target, body, self.hidden(url))
+        return await self._post(target, body, self.hidden(url), problem)
 
     async def ask(self, target: httpx.URL, body: bytes) -> Any:
         """POST to another endpoint of the engine; the JSON of its answer.
@@ -106,26 +110,25 @@ class UpstreamClient:
         finally:
             await response.aclose()
 
-    async def _post(self, target: httpx.URL, body: bytes, hide: list[str]) -> httpx.Response:
+    async def _post(
+        self, target: httpx.URL, body: bytes, hide: list[str], problem: Problems | None = None
+    ) -> httpx.Response:
         request = httpx.Request("POST", target, headers=self._headers, content=body, extensions=self._extensions)
         response = await self._send(request)
         if response.is_success:
             return response
         try:
             told = await _head(response)
-            raise failure(response.status_code, response.headers, told, hide=hide, asked=limit_in(body))
+            asked = limit_in(body)
+            raise failure(response.status_code, response.headers, told, hide=hide, asked=asked, problem=problem)
         finally:
             await response.aclose()
 
     async def _send(self, request: httpx.Request) -> httpx.Response:
-        # Several kept connections may be stale at once (the server was restarted). Each try uses one up, and none is
-        # made on a fresh connection that failed, so this ends.
-        while True:
-            try:
-                return await self._transport.handle_async_request(request)
-            except NETWORK_ERRORS as error:
-                if not is_stale(error):
-                    raise network_error(error) from error
+        try:
+            return await self._transport.handle_async_request(request)
+        except NETWORK_ERRORS as error:
+            raise network_error(error) from error
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -13,7 +13,7 @@ from core.chat.kept import Kept
 from core.chat.reasoning import Reasoning, ReasoningField
 from core.chat.text import Joiner
 from core.chat.toolcalls import ToolCalls
-from core.chat.usage import together, usage_of
+from core.chat.usage import Counts, together, usage_of
 from core.deltas import Delta, Text, Thinking, Usage
 
 _ANY_FIELD = ReasoningField()
@@ -24,11 +24,16 @@ class Content:
 
     Within one chunk reasoning comes before text and text before calls (vLLM may send all three in one delta). Text and
     reasoning that arrive in the middle of a call wait for its end, so that nothing overlaps and nothing is lost.
-    `keep` and `keep_in_calls` name the fields of message and tool call that the engine wants back, unchanged.
+    `keep` and `keep_in_calls` name the fields of message and tool call that the engine wants back, unchanged. `usage`
+    finds the token counts where they are not in the usual place, which is looked at all the same.
     """
 
     def __init__(
-        self, reasoning: Reasoning = _ANY_FIELD, keep: Sequence[str] = (), keep_in_calls: Sequence[str] = ()
+        self,
+        reasoning: Reasoning = _ANY_FIELD,
+        keep: Sequence[str] = (),
+        keep_in_calls: Sequence[str] = (),
+        usage: Counts | None = None,
     ) -> None:
         self._reasoning = reasoning
         self._kept = Kept(keep) if keep else None
@@ -36,6 +41,7 @@ class Content:
         self._kind: type[Text | Thinking] | None = None
         self._joiner = Joiner()
         self._calls: ToolCalls | None = None
+        self._counts = usage
         self._usage: Usage | None = None
 
     def feed(self, chunk: Chunk) -> Sequence[Delta]:
@@ -44,8 +50,8 @@ class Content:
         delta = the_delta(the_choice(chunk))
         if delta:
             self._delta(delta, out)
-        usage = usage_of(chunk)
-        if usage is not None:
+        usage = usage_of(chunk) if self._counts is None else self._counts(chunk) or usage_of(chunk)
+        if usage is not None and (usage.input_tokens or usage.output_tokens):
             self._usage = together(self._usage, usage)
             out.append(self._usage)
         return out

@@ -63,6 +63,10 @@ def count_body(way: Way, body: Mapping[str, Any]) -> dict[str, Any]:
     if way != "tokenize":
         return {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
     asked = {key: body[key] for key in ("model", *_TEMPLATED) if key in body}
+    if effort := body.get("reasoning_effort"):
+        # Beside chat no effort is read; in chat it goes to the template as these two (vLLM 0.32).
+        told = {"reasoning_effort": effort, "enable_thinking": effort != "none"}
+        asked["chat_template_kwargs"] = told | dict(asked.get("chat_template_kwargs") or {})
     return {"add_generation_prompt": True, **asked}
 
 

@@ -23,6 +23,10 @@ class Dialect:
     that would change its meaning. An operator's `extra_body` is sent all the same. Empty: unknown fields do no harm."""
     max_tokens_field: str = "max_tokens"
     """The one token limit that is sent."""
+    max_tokens_limit: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.ge(1))
+    )
+    """The most tokens that the engine takes for it; a larger limit is lowered to it. None: any number."""
     sampling: bool = True
     """Whether `temperature` and `top_p` are taken."""
     top_k: bool = False

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from core.chat.overflow import overflow
+from core.chat.problems import Problem, Problems, seconds
 from core.chat.reports import Report, is_report, read_body, report_of
-from core.chat.text import whole
+from core.chat.text import loads, whole
 from core.errors import Kind, UpstreamError
 
 MESSAGE_LIMIT: Final = 2000
@@ -59,11 +58,14 @@ _WORDS: Final[tuple[tuple[str, int], ...]] = (
     ("overloaded", 503),
     ("unavailable", 503),
     ("timeout", 504),
+    ("billing", 402),
+    ("too_large", 413),
     ("not_found", 404),
     ("notfound", 404),
     ("unauthorized", 401),
     ("authentication", 401),
     ("invalid_api_key", 401),
+    ("permission", 403),
     ("invalid_request", 400),
     ("badrequest", 400),
     ("validation", 400),
@@ -73,26 +75,48 @@ _WORDS: Final[tuple[tuple[str, int], ...]] = (
 
 
 def failure(
-    status: int, headers: Mapping[str, str], body: bytes, *, hide: Iterable[str] = (), asked: int = 0
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    hide: Iterable[str] = (),
+    asked: int = 0,
+    problem: Problems | None = None,
 ) -> UpstreamError:
     """The error for an HTTP answer with an error status. `hide` are strings (keys, addresses) that must not get out.
 
-    `asked` is the token limit of the request (0: not known), which few engines repeat.
+    `asked` is the token limit of the request (0: not known), which few engines repeat. `problem` reads what the engine
+    says in its own way.
     """
-    report = read_body(body)
+    told = problem(_value(body), headers) if problem is not None else None
+    report = _own(told) if told is not None else read_body(body)
     message = clean(report.message, hide) or f"the upstream answered {status} without a word"
-    return _error(status, message, report, retry_after(headers), asked)
+    wait = told.retry_after if told is not None else None
+    if told is not None:
+        status = report.status or _status_of(report.word) or status
+    return _error(status, message, report, retry_after(headers) if wait is None else wait, asked)
 
 
-def failure_in(value: Any, hide: Iterable[str] = ()) -> UpstreamError | None:
-    """The error that a chunk or a 200 body carries, if it does."""
-    if isinstance(value, dict) and not is_report(value):
+def failure_in(
+    value: Any,
+    hide: Iterable[str] = (),
+    *,
+    problem: Problems | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> UpstreamError | None:
+    """The error that a chunk or a 200 body carries, if it does; `headers` are the HTTP answer's, for `problem`."""
+    told = problem(value, headers or {}) if problem is not None else None
+    if told is not None:
+        report = _own(told)
+    elif isinstance(value, dict) and not is_report(value):
         return _aborted(value.get("choices"), hide)
-    if not isinstance(value, dict) and not (isinstance(value, list) and value and isinstance(value[0], dict)):
+    elif not isinstance(value, dict) and not (isinstance(value, list) and value and isinstance(value[0], dict)):
         return None
-    report = report_of(value)
+    else:
+        report = report_of(value)
     message = clean(report.message, hide) or "the upstream reported an error without a word"
-    return _error(report.status or _status_of(report.word), message, report)
+    wait = told.retry_after if told is not None else None
+    return _error(report.status or _status_of(report.word), message, report, wait)
 
 
 def clean(text: str, hide: Iterable[str] = ()) -> str:
@@ -107,15 +131,19 @@ def clean(text: str, hide: Iterable[str] = ()) -> str:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from `retry-after-ms` or `retry-after` (seconds or a date); None when neither says."""
-    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name, "").strip()
-        if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value, re.ASCII):
-            return float(value) * factor
+    milliseconds = seconds(headers.get("retry-after-ms"))
+    return seconds(headers.get("retry-after")) if milliseconds is None else milliseconds * 0.001
+
+
+def _own(told: Problem) -> Report:
+    return Report(told.message, told.word, told.status)
+
+
+def _value(body: bytes) -> Any:
     try:
-        at = parsedate_to_datetime(headers.get("retry-after", ""))
-        return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-    except (ValueError, OverflowError):
-        return None
+        return loads(body)
+    except ValueError:
+        return body.decode("utf-8-sig", "replace")
 
 
 def _error(status: int, message: str, report: Report, wait: float | None = None, asked: int = 0) -> UpstreamError:

@@ -39,8 +39,7 @@ class LenientCall(Call):
             refused = self._refused(error)
             if not refused:
                 raise
-        again = attrs.evolve(self, dropped=self._dropped | refused)
-        return await self._stack.enter_async_context(again)
+        return await attrs.evolve(self, dropped=self._dropped | refused).begin()
 
     def _refused(self, error: UpstreamError) -> frozenset[str]:
         sent = frozenset(self.switches) & self.body().keys()

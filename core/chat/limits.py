@@ -25,8 +25,8 @@ _MEANING: Final = {
 """Fields without which a request would be another one, and what the client is told."""
 
 
-def token_limit(request: Request, candidate: Candidate) -> int | None:
-    """The token limit to send: what the client asked for, clamped to what the model may give; None for none.
+def token_limit(request: Request, candidate: Candidate, dialect: Dialect) -> int | None:
+    """The token limit to send: what the client asked for, clamped to what model and engine may give; None for none.
 
     Where the model's window is known, the limit also leaves room for the prompt, by a generous estimate: agents ask
     for more than small windows hold, and engines refuse that. A prompt that fills the window is the engine's to refuse.
@@ -35,8 +35,8 @@ def token_limit(request: Request, candidate: Candidate) -> int | None:
         return None
     # 0 means "only read the prompt": engines refuse it, so one token is asked for (and thrown away by the answer).
     asked = max(1, request.max_tokens)
-    if candidate.max_output_tokens is not None:
-        asked = min(asked, candidate.max_output_tokens)
+    for most in (candidate.max_output_tokens, dialect.max_tokens_limit):
+        asked = asked if most is None else min(asked, most)
     if candidate.context is not None:
         room = candidate.context - math.ceil(estimate_input_tokens(request) * PROMPT_MARGIN)
         asked = min(asked, room if room > 0 else candidate.context)

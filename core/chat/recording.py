@@ -42,9 +42,21 @@ class RecordingTransport(httpx.AsyncBaseTransport):
             self.recorder.ended(_in_words(error))
             raise
         self.recorder.answered(response.status_code, dict(response.headers))
-        if isinstance(response.stream, httpx.AsyncByteStream):
+        if (whole := _already_read(response)) is not None:
+            if whole:
+                self.recorder.read(whole)
+            self.recorder.ended("")
+        elif isinstance(response.stream, httpx.AsyncByteStream):
             response.stream = _Recorded(response.stream, self.recorder)
         return response
+
+
+def _already_read(response: httpx.Response) -> bytes | None:
+    """The body of a response that was made with one: nobody reads its stream. None for any other."""
+    try:
+        return response.content
+    except httpx.ResponseNotRead:
+        return None
 
 
 class _Recorded(httpx.AsyncByteStream):

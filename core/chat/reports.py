@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import attrs
 
+from core.chat.problems import error_status
 from core.chat.text import loads
 
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
@@ -64,7 +65,7 @@ def report_of(value: Any) -> Report:
         value = {**value, **inner}
     message = _first(value, ("message", "error", "detail", "msg"), _DEPTH)
     word = " ".join(str(value[key]) for key in ("type", "code", "error_type", "status") if _is_word(value.get(key)))
-    numbers = (_status(value.get(key)) for key in ("code", "status", "http_status_code", "status_code"))
+    numbers = (error_status(value.get(key)) for key in ("code", "status", "http_status_code", "status_code"))
     report = Report(message, word.lower(), next(filter(None, numbers), 0), value)
     metadata = value.get("metadata")
     if not (_PASSED_ON.fullmatch(message) and isinstance(metadata, dict) and isinstance(metadata.get("raw"), str)):
@@ -120,9 +121,3 @@ def _dump(value: Any) -> str:
 
 def _is_word(value: Any) -> bool:
     return isinstance(value, str | int) and bool(value)
-
-
-def _status(value: Any) -> int:
-    if isinstance(value, str) and len(value) == 3 and value.isdecimal():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599 else 0

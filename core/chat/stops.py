@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from core.chat.chunks import Chunk, the_choice, the_delta
 from core.deltas import Delta, Stop, StopReason, ToolUse
+
+FINISH_REASONS: Final = ("stop", "length", "tool_calls", "content_filter")
+"""The words of chat completions for the end of an answer."""
+
+_AS_THEY_ARE: Final[Mapping[str, str]] = {}
 
 
 class FinishReason:
     """Reads `finish_reason` alone: for engines that do not report which stop matched.
 
     A call in the answer wins over `stop` (vLLM, TGI and others end a call with it); `tool_calls` without a call is a
-    plain end; `length` and `content_filter` win over calls.
+    plain end; `length` and `content_filter` win over calls. `words` says which of FINISH_REASONS
+    an engine's own word stands for; a word that is in neither is a plain end. Raises ValueError for any other in it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, words: Mapping[str, str] = _AS_THEY_ARE) -> None:
+        if words and (wrong := set(words.values()) - {*FINISH_REASONS}):
+            raise ValueError(f"words stand for one of {', '.join(FINISH_REASONS)}, not {', '.join(sorted(wrong))}")
+        self._words = words
         self._finish: str | None = None
         self._calls = False
         self._refused = False
@@ -50,6 +59,7 @@ class FinishReason:
         return None
 
     def _reason(self, finish: str) -> StopReason:
+        finish = self._words.get(finish, finish)
         if finish == "content_filter" or self._refused:
             return "refusal"
         if finish == "length":
@@ -63,8 +73,8 @@ class StopField(FinishReason):
     Anything else in it is a plain end: a token id (int), null, or a stop string that the engine's template brought.
     """
 
-    def __init__(self, field: str, stop_sequences: Sequence[str]) -> None:
-        super().__init__()
+    def __init__(self, field: str, stop_sequences: Sequence[str], words: Mapping[str, str] = _AS_THEY_ARE) -> None:
+        super().__init__(words)
         self._field = field
         self._wanted = stop_sequences
         self._match: str | None = None
@@ -104,8 +114,10 @@ class StopKind(FinishReason):
     When the client asked for just one it was that one. Of several none is named, and the end is a plain one.
     """
 
-    def __init__(self, stop_sequences: Sequence[str], kind: str = "stop_sequence") -> None:
-        super().__init__()
+    def __init__(
+        self, stop_sequences: Sequence[str], kind: str = "stop_sequence", words: Mapping[str, str] = _AS_THEY_ARE
+    ) -> None:
+        super().__init__(words)
         self._kind = kind
         self._only = stop_sequences[0] if len(set(stop_sequences)) == 1 else None
 

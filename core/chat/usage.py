@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
+
 from core.deltas import Usage
+
+Counts = Callable[[dict[str, Any]], Usage | None]
+"""Finds the token counts of one chunk, an untrusted JSON object; None where there are none."""
+
+
+@attrs.frozen
+class UsageField:
+    """Token counts in an object at the top of a chunk, under names of the engine's own.
+
+    `cached` is the field with the part of the prompt that came from a cache; "": none. What is no count is 0.
+    """
+
+    name: str = "usage"
+    input: str = "prompt_tokens"
+    output: str = "completion_tokens"
+    cached: str = ""
+
+    def __call__(self, chunk: Mapping[str, Any]) -> Usage | None:
+        """The counts, or None."""
+        found = _object(chunk.get(self.name))
+        return Usage(*(_count(found.get(field)) for field in (self.input, self.output, self.cached))) if found else None
 
 
 def usage_of(chunk: Mapping[str, Any]) -> Usage | None:

@@ -50,5 +50,5 @@ def tables(url: str) -> str:
     lines += [f'"{HASTY}" = {{ backend = "hasty" }}']
     for name in DIALECTS:
         lines += [f"[backends.{name}]", f'plugins = ["{name}"]', f'url = "{url}"']
-    lines += ["[backends.hasty]", 'plugins = ["openai"]', f'url = "{url}"', "read_timeout = 0.3"]
+    lines += ["[backends.hasty]", 'plugins = ["openai"]', f'url = "{url}"', "first_timeout = 0.3", "read_timeout = 0.3"]
     return "\n".join(lines) + "\n"

@@ -4,13 +4,15 @@ import gzip
 import json
 import time
 from base64 import b64encode
+from collections.abc import AsyncIterator
 from typing import Any, Literal
 
 import anyio
 import attrs
 import pytest
 
-from core.chat import Call, Chunk, Dialect, the_choice, the_delta
+from core.chat import Call, Chunk, Dialect, ProblemField, the_choice, the_delta
+from core.config import Secret
 from core.errors import RequestError, UpstreamError
 from core.estimate import estimate_input_tokens
 from core.request import DocumentBlock, Message, Request, TextBlock, ThinkingConfig, Tool, ToolUseBlock
@@ -465,7 +467,7 @@ async def test_a_body_cut_off_is_an_error(chunked: bool) -> None:
 
 async def test_silence_in_the_midst_is_a_timeout() -> None:
     reply = UpstreamReply.sse([SAY], framing=Framing(done=False), hold=anyio.Event())
-    said, error = await failing(reply, read_timeout=0.1)
+    said, error = await failing(reply, first_timeout=0.1, read_timeout=0.1)
     assert (said, error.kind, error.message) == ("Hello.", "timeout", "the upstream was silent for too long")
 
 
@@ -489,3 +491,80 @@ async def test_non_ascii_goes_both_ways() -> None:
         async with Call(request, ROUTE, client) as batches:
             assert text([chunk async for batch in batches for chunk in batch]) == said
     assert json.loads(upstream.exchanges[0].body)["messages"][0]["content"] == said
+
+
+# --- in the engine's own way ---
+
+PROBLEM = ProblemField("problem", message="why", word="kind", retry_after="retry-in")
+FULL = {"problem": {"why": "full at sesame-open", "kind": "overloaded"}}
+WAIT = {"retry-in": "7"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        UpstreamReply.json(FULL, status=503, headers=WAIT),
+        UpstreamReply.json(FULL, headers=WAIT),
+        UpstreamReply.sse([FULL], headers=WAIT),
+    ],
+)
+async def test_its_errors_are_read_and_hidden_wherever_they_are(reply: UpstreamReply) -> None:
+    async with MockUpstream(reply) as upstream, client_of(upstream.url, key=Secret("sesame-open")) as client:
+        with pytest.raises(UpstreamError) as caught:
+            await answer(client, problem=PROBLEM)
+    assert (caught.value.message, caught.value.kind, caught.value.retry_after) == ("full at [hidden]", "overloaded", 7)
+
+
+# --- a call that begins another ---
+
+
+@attrs.frozen(eq=False)
+class Twice(Call):
+    """Sends two requests; what it gives are the second's chunks, told through a generator of its own."""
+
+    async def begin(self) -> AsyncIterator[list[Chunk]]:
+        await Call.begin(attrs.evolve(self, dialect=Dialect(extra={"try": 1})))
+        return self._told(await Call.begin(attrs.evolve(self, dialect=Dialect(extra={"try": 2}))))
+
+    async def _told(self, reads: AsyncIterator[list[Chunk]]) -> AsyncIterator[list[Chunk]]:
+        async for chunks in reads:
+            yield chunks
+
+
+@attrs.frozen(eq=False)
+class Once(Twice):
+    """The first of them alone is sent; then it fails."""
+
+    async def begin(self) -> AsyncIterator[list[Chunk]]:
+        await Call.begin(attrs.evolve(self))
+        raise LookupError
+
+
+async def test_what_copies_of_a_call_begin_ends_with_it() -> None:
+    reply = UpstreamReply(SSE, hold=anyio.Event(), hold_at=len(SSE) // 2)
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        async with Twice(STREAM, ROUTE, client) as batches:
+            assert await anext(batches)
+            assert [exchange.json["try"] for exchange in upstream.exchanges] == [1, 2]
+        for exchange in upstream.exchanges:
+            assert await exchange.peer_closed()
+
+
+async def test_what_was_begun_is_closed_when_the_call_cannot_be_entered() -> None:
+    reply = UpstreamReply(SSE, hold=anyio.Event(), hold_at=len(SSE) // 2)
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        with pytest.raises(LookupError):
+            await Once(STREAM, ROUTE, client).__aenter__()
+        assert await upstream.exchanges[0].peer_closed()
+
+
+async def test_copies_made_before_are_calls_of_their_own() -> None:
+    reply = UpstreamReply(SSE, hold=anyio.Event(), hold_at=len(SSE) - 1)
+    async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:
+        call = Call(STREAM, ROUTE, client)
+        async with attrs.evolve(call) as first:
+            async with attrs.evolve(call) as second:
+                assert await anext(second)
+            assert await upstream.exchanges[1].peer_closed()
+            assert await anext(first)
+            assert not upstream.exchanges[0].outcome

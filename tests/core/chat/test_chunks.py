@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.chat.chunks import BODY_LIMIT, ChunkReader, one_chunk, the_choice, the_delta
+from core.chat.problems import ProblemField
 from core.errors import UpstreamError
 
 SAY_A = {"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": None}]}
@@ -337,3 +338,33 @@ def test_a_body_without_a_message_is_an_error(body: str) -> None:
 def test_the_choice_is_the_first_however_its_number_is_written(index: str, ours: bool) -> None:
     chunks, _ = read(b'data: {"choices":[{"index":%b,"delta":{"content":"a"}}]}\n\n' % index.encode())
     assert bool(the_choice(chunks[0])) is ours
+
+
+PROBLEM = ProblemField("problem", message="why", word="kind", retry_after="retry-in")
+FULL = b'{"problem": {"why": "full", "kind": "overloaded"}}'
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        FULL,
+        b"data: " + FULL + b"\n\n",
+        b"event: error\ndata: " + FULL + b"\n\n",
+        b"event: oops\ndata: " + FULL + b"\n\n",
+    ],
+)
+def test_an_error_that_the_engine_tells_in_its_own_way(wire: bytes) -> None:
+    reader = ChunkReader((), PROBLEM, {"retry-in": "7"})
+    assert [*reader.feed(wire), *reader.flush()] == []
+    assert reader.error is not None
+    assert (reader.error.message, reader.error.kind, reader.error.retry_after) == ("full", "overloaded", 7)
+    plain = ChunkReader()
+    plain.feed(wire)
+    assert plain.error is None or plain.error.message != "full"
+
+
+def test_an_event_of_an_error_in_the_usual_way_is_one_all_the_same() -> None:
+    reader = ChunkReader(problem=PROBLEM)
+    reader.feed(b'event: error\ndata: {"message": "full"}\n\n')
+    assert reader.error is not None
+    assert reader.error.message == "full"

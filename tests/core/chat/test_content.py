@@ -6,6 +6,7 @@ import pytest
 
 from core.chat.content import Content
 from core.chat.reasoning import ReasoningField
+from core.chat.usage import UsageField
 from core.deltas import Delta, State, Text, Thinking, ToolUse, Usage
 
 
@@ -251,3 +252,12 @@ def test_what_a_call_carries_comes_before_its_start() -> None:
     calls = [{**call("{}")[0], **extra}, *call("{}", "g", 1, "c1")]
     found = translate(chunk(content="a", tool_calls=calls), content=keeping())
     assert found == [Text("a"), State(calls={"c0": extra}), START, EMPTY, ToolUse(1, "", "c1", "g"), ToolUse(1, "{}")]
+
+
+def test_counts_may_be_in_a_place_of_the_engine_s_own() -> None:
+    content = Content(usage=UsageField("stats", "in", "out"))
+    assert list(content.feed({"stats": {"in": 11, "out": 0}})) == [Usage(11)]
+    assert list(content.feed({"stats": {"in": 0, "out": 0}})) == []
+    assert list(content.feed({"stats": {"in": 0, "out": 22}})) == [Usage(11, 22)]
+    # A count of tokens comes in the usual place, whoever counted.
+    assert list(Content(usage=lambda _: None).feed({"usage": {"prompt_tokens": 7}})) == [Usage(7)]

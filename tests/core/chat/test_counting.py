@@ -73,6 +73,22 @@ def test_what_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
+    ("effort", "switches", "expected"),
+    [
+        ("low", {}, {"reasoning_effort": "low", "enable_thinking": True}),
+        ("none", None, {"reasoning_effort": "none", "enable_thinking": False}),
+        ("high", {"enable_thinking": False}, {"reasoning_effort": "high", "enable_thinking": False}),
+    ],
+)
+def test_the_effort_reaches_the_template(effort: str, switches: Any, expected: dict[str, Any]) -> None:
+    sent = {**BODY, "reasoning_effort": effort, "chat_template_kwargs": switches}
+    asked = count_body("tokenize", sent)
+    assert asked["chat_template_kwargs"] == expected
+    assert "reasoning_effort" not in asked
+    assert sent["chat_template_kwargs"] == switches
+
+
+@pytest.mark.parametrize(
     ("way", "answer", "expected"),
     [
         ("tokenize", {"count": 42, "tokens": []}, 42),

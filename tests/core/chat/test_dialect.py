@@ -50,3 +50,9 @@ def test_a_pattern_of_ids_is_checked() -> None:
     for pattern in ("[", "ä"):
         with pytest.raises(ValueError, match=r"^tool_id_pattern "):
             Dialect(tool_id_pattern=pattern)
+
+
+def test_a_limit_of_tokens_is_at_least_one() -> None:
+    assert Dialect(max_tokens_limit=1).max_tokens_limit == 1
+    with pytest.raises(ValueError, match="max_tokens_limit"):
+        Dialect(max_tokens_limit=0)

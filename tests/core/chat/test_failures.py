@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.chat.failures import MESSAGE_LIMIT, clean, failure, failure_in, retry_after
+from core.chat.problems import Problem, ProblemField
 from core.errors import Kind
 from core.testing import error_bodies
 
@@ -327,3 +328,69 @@ def test_no_body_breaks_it(status: int, body: bytes) -> None:
     error = failure(status, {}, body)
     assert error.message
     assert 400 <= error.status <= 599
+
+
+KINDS = {"overload": "overloaded", "prompt_too_long": "context_length_exceeded", "gone": 404}
+PROBLEM = ProblemField("problem", message="why", word="kind", words=KINDS, retry_after="retry-in")
+
+
+def told(why: str, kind: str) -> dict[str, Any]:
+    return {"problem": {"why": why, "kind": kind}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "sent", "message"),
+    [
+        (503, told("full", "overload"), "overloaded", 529, "full"),
+        (500, told("full", "overload"), "overloaded", 529, "full"),
+        (418, told("not so", "teapot"), "invalid_request", 400, "not so"),
+        (500, told("which?", "gone"), "not_found", 404, "which?"),
+        (400, told("no room", "prompt_too_long"), "invalid_request", 400, "prompt is too long: no room"),
+        (500, told("no room", "prompt_too_long"), "invalid_request", 400, "prompt is too long: no room"),
+        (503, {"error": {"message": "a proxy's"}}, "overloaded", 529, "a proxy's"),
+        (503, "plain text", "overloaded", 529, '"plain text"'),
+    ],
+)
+def test_an_engine_s_own_way_to_refuse(status: int, body: Any, kind: str, sent: int, message: str) -> None:
+    data = json.dumps(body).encode()
+    error = failure(status, {"retry-in": "7"}, data, problem=PROBLEM)
+    assert (error.kind, error.status, error.message) == (kind, sent, message.strip('"'))
+
+
+def test_its_wait_is_told_and_else_the_usual_header_s() -> None:
+    body = json.dumps(told("full", "overload")).encode()
+    assert failure(503, {"retry-in": "7", "retry-after": "3"}, body, problem=PROBLEM).retry_after == 7
+    assert failure(503, {"retry-after": "3"}, body, problem=PROBLEM).retry_after == 3
+    assert failure(503, {"retry-after": "3"}, b'{"error": "no"}', problem=PROBLEM).retry_after == 3
+
+
+def test_a_body_that_is_no_json_is_looked_at_as_text() -> None:
+    error = failure(500, {}, b"BUSY 7", problem=lambda body, _: Problem("busy", "overloaded", 0, body.split()[1]))
+    assert (error.kind, error.message, error.retry_after) == ("overloaded", "busy", 7)
+
+
+def test_an_engine_s_own_way_to_fail_in_an_answer() -> None:
+    error = failure_in(told("asleep at sesame-open", "overload"), ["sesame-open"], problem=PROBLEM)
+    assert error is not None
+    assert (error.kind, error.message, error.retry_after) == ("overloaded", "asleep at [hidden]", None)
+    waiting = failure_in(told("full", "overload"), problem=PROBLEM, headers={"retry-in": "7"})
+    assert waiting is not None
+    assert waiting.retry_after == 7
+
+
+def test_without_a_word_of_its_own_the_usual_reading_holds() -> None:
+    assert failure_in({"choices": []}, problem=PROBLEM) is None
+    usual = failure_in({"error": {"message": "full", "code": 503}}, problem=PROBLEM)
+    assert usual is not None
+    assert usual.kind == "overloaded"
+    silent = failure(503, {}, b'{"problem": {"x": 1}}', problem=PROBLEM)
+    assert silent.message == "the upstream answered 503 without a word"
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"), [("billing", "billing"), ("too_large", "too_large"), ("permission", "api"), ("api", "api")]
+)
+def test_the_kinds_of_the_gateway_s_are_words_too(word: str, kind: str) -> None:
+    error = failure_in({"error": {"message": "no", "type": word}})
+    assert error is not None
+    assert error.kind == kind

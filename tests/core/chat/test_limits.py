@@ -12,32 +12,36 @@ from core.request import Candidate, Message, Request, TextBlock
 
 
 @pytest.mark.parametrize(
-    ("asked", "cap", "sent"),
+    ("asked", "cap", "most", "sent"),
     [
-        (None, None, None),
-        (None, 100, None),
-        (0, None, 1),
-        (0, 100, 1),
-        (128_000, None, 128_000),
-        (128_000, 8192, 8192),
-        (100, 8192, 100),
+        (None, None, None, None),
+        (None, 100, 50, None),
+        (0, None, None, 1),
+        (0, 100, 50, 1),
+        (128_000, None, None, 128_000),
+        (128_000, 8192, None, 8192),
+        (128_000, None, 4096, 4096),
+        (128_000, 8192, 4096, 4096),
+        (128_000, 2048, 4096, 2048),
+        (100, 8192, 4096, 100),
     ],
 )
-def test_the_token_limit(asked: int | None, cap: int | None, sent: int | None) -> None:
-    assert token_limit(Request("message", max_tokens=asked), Candidate("up", "m", max_output_tokens=cap)) == sent
+def test_the_token_limit(asked: int | None, cap: int | None, most: int | None, sent: int | None) -> None:
+    candidate = Candidate("up", "m", max_output_tokens=cap)
+    assert token_limit(Request("message", max_tokens=asked), candidate, Dialect(max_tokens_limit=most)) == sent
 
 
 def test_the_limit_leaves_room_for_the_prompt_where_the_window_is_known() -> None:
     prompt = "x" * 4000  # 1004 tokens by the estimate, 1255 with the margin
     request = Request("message", messages=(Message("user", (TextBlock(prompt),)),), max_tokens=32_000)
-    assert token_limit(request, Candidate("up", "m", context=8192)) == 8192 - 1255
-    assert token_limit(attrs.evolve(request, max_tokens=100), Candidate("up", "m", context=8192)) == 100
-    assert token_limit(request, Candidate("up", "m", context=8192, max_output_tokens=500)) == 500
+    assert token_limit(request, Candidate("up", "m", context=8192), Dialect()) == 8192 - 1255
+    assert token_limit(attrs.evolve(request, max_tokens=100), Candidate("up", "m", context=8192), Dialect()) == 100
+    assert token_limit(request, Candidate("up", "m", context=8192, max_output_tokens=500), Dialect()) == 500
 
 
 def test_a_prompt_that_fills_the_window_is_the_engines_to_refuse() -> None:
     request = Request("message", messages=(Message("user", (TextBlock("x" * 40_000),)),), max_tokens=32_000)
-    assert token_limit(request, Candidate("up", "m", context=4096)) == 4096
+    assert token_limit(request, Candidate("up", "m", context=4096), Dialect()) == 4096
 
 
 @pytest.mark.parametrize(

@@ -33,3 +33,17 @@ BOTH = ("reasoning", "reasoning_content")
 )
 def test_the_first_that_says_something(names: tuple[str, ...], delta: dict[str, Any], expected: str) -> None:
     assert ReasoningField(*names)(delta) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([{"say": "a"}, {"say": "b"}], "ab"),
+        ([{"text": "a"}, {"tell": "b"}], "b"),
+        ([{"say": "a", "tell": "b"}, {"say": "", "tell": "c"}], "ac"),
+        ([{"say": ["a"]}, None, "b"], ""),
+        ("a", "a"),
+    ],
+)
+def test_the_items_of_a_list_may_have_their_text_in_other_fields(value: Any, expected: str) -> None:
+    assert ReasoningField("voice", texts=("say", "tell"))({"voice": value}) == expected

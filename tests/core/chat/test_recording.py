@@ -121,3 +121,14 @@ async def test_a_body_without_an_async_stream_is_left_alone() -> None:
 
     response = await RecordingTransport(Sync(), Heard()).handle_async_request(httpx.Request("POST", "http://x"))
     assert type(response.stream) is httpx.SyncByteStream
+
+
+@pytest.mark.parametrize("status", [200, 503])
+async def test_an_answer_that_is_read_already_is_told_once(status: int) -> None:
+    for content, reads in ((b'{"error": "no"}', [("read", b'{"error": "no"}')]), (b"", [])):
+        heard = Heard()
+        answer = httpx.Response(status, content=content)
+        transport = RecordingTransport(httpx.MockTransport(lambda _, answer=answer: answer), heard)
+        async with httpx.AsyncClient(transport=transport) as http:
+            assert (await http.post("http://up.invalid", content=b"{}")).content == content
+        assert heard.told == [("sent", b"{}"), ("answered", status, None), *reads, ("ended", "")]

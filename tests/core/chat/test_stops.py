@@ -178,3 +178,29 @@ def test_one_stop_asked_for_twice_is_still_the_only_one() -> None:
 def test_the_kind_may_have_another_name() -> None:
     assert ending(StopKind(("5",), "matched"), chunk("matched")) == [Stop("stop_sequence", "5")]
     assert ending(StopKind(("5",), "matched"), chunk("stop_sequence")) == [Stop("end_turn")]
+
+
+WORDS = {"done": "stop", "cap": "length", "call": "tool_calls", "blocked": "content_filter"}
+
+
+@pytest.mark.parametrize(
+    ("finish", "deltas", "reason"),
+    [
+        ("done", [], "end_turn"),
+        ("done", [CALL], "tool_use"),
+        ("cap", [CALL], "max_tokens"),
+        ("call", [CALL], "tool_use"),
+        ("call", [], "end_turn"),
+        ("blocked", [], "refusal"),
+        ("length", [], "max_tokens"),
+        ("other", [], "end_turn"),
+    ],
+)
+def test_words_of_the_engine_s_own(finish: str, deltas: list[Delta], reason: StopReason) -> None:
+    for stop in (FinishReason(WORDS), StopField("halted", ("5",), WORDS), StopKind(("5",), words=WORDS)):
+        assert ending(stop, chunk(finish), deltas=deltas) == [Stop(reason)]
+
+
+def test_words_stand_for_the_usual_ones_alone() -> None:
+    with pytest.raises(ValueError, match="words stand for one of stop, length, tool_calls, content_filter, not max"):
+        FinishReason({"cap": "max_tokens"})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chat.usage import together, usage_of
+from core.chat.usage import UsageField, together, usage_of
 from core.deltas import Usage
 
 
@@ -80,3 +80,18 @@ def test_counts_told_apart_are_put_together() -> None:
     first = together(None, Usage(10, 0, 4))
     assert together(first, Usage(0, 7)) == Usage(10, 7, 4)
     assert together(first, Usage(12, 7, 5, 1)) == Usage(12, 7, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "expected"),
+    [
+        ({"stats": {"in": 11, "out": 22}}, Usage(11, 22)),
+        ({"stats": {"in": 11, "out": 22, "old": 3}}, Usage(11, 22, 3)),
+        ({"stats": {"in": "11", "out": None}}, Usage()),
+        ({"stats": {}}, None),
+        ({"stats": [1]}, None),
+        ({"usage": {"prompt_tokens": 1}}, None),
+    ],
+)
+def test_counts_under_names_of_the_engine_s_own(chunk: dict[str, Any], expected: Usage | None) -> None:
+    assert UsageField("stats", "in", "out", "old")(chunk) == expected
