@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from core.asgi import ASGIApp
-from core.config.file import config_path, read_config
+from core.config.file import config_path
+from core.config_file import ConfigFile
 from core.errors import ConfigError
 from core.gateway import Gateway
-from core.loader import load
 from core.log import configure_logs
 from core.orphan import end_with_master
 
@@ -24,7 +24,8 @@ def make_app() -> ASGIApp:
     end_with_master()
     _demote_working_directory()
     try:
-        return ASGIApp(Gateway(load(read_config(config_path(os.environ), os.environ))))
+        file = ConfigFile(config_path(os.environ), os.environ)
+        return ASGIApp(Gateway(file.load()), file)
     except ConfigError as error:
         raise SystemExit(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""The only file that knows ASGI: lifespan, the body and its limits, a client that leaves or stalls, headers."""
+"""The only file, with `sink`, that knows ASGI: lifespan, the body and its limits, a client that leaves or stalls."""
 
 from __future__ import annotations
 
@@ -11,29 +11,38 @@ from typing import Any, Final
 import anyio
 import structlog
 
+from core.config import ServerConfig
+from core.config_file import ConfigFile
 from core.errors import GatewayError, RequestError
 from core.gateway import Gateway, going
+from core.generations import Generations
 from core.health import health_page
 from core.orphan import shutdown_asked
 from core.page import Page
+from core.reload import Reloader
 from core.request import HTTPRequest
+from core.sink import Event, Send, Sink
 
 BEAT: Final = 1.0
 """Seconds between two looks at clients that stall, and at the server's wish to end."""
 
-Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
 
 
 class ASGIApp:
-    """The application that Hypercorn runs."""
+    """The application that Hypercorn runs. With a `file`, what changes there is taken up while it runs."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self.gateway = gateway
+    def __init__(self, gateway: Gateway, file: ConfigFile | None = None) -> None:
         self.draining = False
-        self._open: set[_Sink] = set()
+        self._generations = Generations(gateway)
+        self._reloader = Reloader(file, self._generations) if file is not None else None
+        self._open: set[Sink] = set()
         self._shutdown_asked = shutdown_asked()
+
+    @property
+    def gateway(self) -> Gateway:
+        """What the next request is served by."""
+        return self._generations.current.gateway
 
     @property
     def drain_timeout(self) -> float:
@@ -44,8 +53,15 @@ class ASGIApp:
         """The server shall end: what runs may finish within `drain_timeout`, and is then ended with an error."""
         if not self.draining:
             self.draining = True
+            if self._reloader is not None:
+                self._reloader.close()
             structlog.get_logger().info("draining", requests=len(self._open), seconds=self.drain_timeout)
-            asyncio.get_running_loop().call_later(self.drain_timeout, self.gateway.interrupt, going())
+            asyncio.get_running_loop().call_later(self.drain_timeout, self._generations.interrupt, going())
+
+    def reload(self) -> None:
+        """Read the configuration again now, also when its file did not change; to be called in the event loop."""
+        if self._reloader is not None:
+            self._reloader.ask()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """One connection's lifespan or request."""
@@ -61,7 +77,7 @@ class ASGIApp:
         await receive()
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(self.gateway.running())
+                await stack.enter_async_context(self._generations.running())
             except Exception as error:  # noqa: BLE001  whatever a plugin's start raises: nothing may be served without it
                 notes = "; ".join(getattr(error, "__notes__", []))
                 structlog.get_logger().error("the start failed", why=str(error), notes=notes, exc_info=error)
@@ -70,14 +86,16 @@ class ASGIApp:
             await send({"type": "lifespan.startup.complete"})
             async with anyio.create_task_group() as group:
                 group.start_soon(self._beat)
+                if self._reloader is not None:
+                    group.start_soon(self._reloader.run)
                 await receive()
                 group.cancel_scope.cancel()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _beat(self) -> None:
         loop = asyncio.get_running_loop()
-        limit = self.gateway.server.client_timeout
         while True:
+            limit = self.gateway.server.client_timeout
             await anyio.sleep(min(BEAT, limit / 4))
             for sink in list(self._open):
                 if sink.since and loop.time() - sink.since > limit:
@@ -91,22 +109,30 @@ class ASGIApp:
             await _send_page(send, page, head=scope["method"] == "HEAD")
             return
         # A scope and one plain task: all that a task group does beyond them costs as much as the mapping.
-        with anyio.CancelScope() as cancel:
-            sink = _Sink(send, cancel)
-            self._open.add(sink)
-            try:
-                await self._serve(scope, path, receive, sink)
-            finally:
-                self._open.discard(sink)
-        if sink.late:
-            await self._serve(scope, path, receive, _Sink(send, anyio.CancelScope()), late=True)
+        with self._generations.current as gateway:
+            with anyio.CancelScope() as cancel:
+                sink = Sink(send, cancel)
+                self._open.add(sink)
+                try:
+                    await self._serve(gateway, scope, path, receive, sink)
+                finally:
+                    self._open.discard(sink)
+            if sink.late:
+                await self._serve(gateway, scope, path, receive, Sink(send, anyio.CancelScope()), late=True)
 
     async def _serve(
-        self, scope: MutableMapping[str, Any], path: str, receive: Receive, sink: _Sink, *, late: bool = False
+        self,
+        gateway: Gateway,
+        scope: MutableMapping[str, Any],
+        path: str,
+        receive: Receive,
+        sink: Sink,
+        *,
+        late: bool = False,
     ) -> None:
-        limits = self.gateway.server
+        limits = gateway.server
         body: bytes | None = b""
-        refusal = _late(limits.body_timeout) if late else self._refusal(scope["headers"])
+        refusal = _late(limits.body_timeout) if late else self._refusal(limits, scope["headers"])
         if refusal is None:
             timer = asyncio.get_running_loop().call_later(limits.body_timeout, sink.be_late)
             try:
@@ -115,7 +141,8 @@ class ASGIApp:
                 refusal = error
             finally:
                 timer.cancel()
-        if body is None:
+        # A body that was whole in the very moment in which its time was over is late: the scope is cancelled already.
+        if body is None or sink.late:
             return
         client = scope.get("client")
         http = HTTPRequest(
@@ -131,15 +158,15 @@ class ASGIApp:
         sink.close = (refusal is not None or self.draining) and scope["http_version"].startswith("1")
         watch = asyncio.get_running_loop().create_task(_watch(receive, sink))
         try:
-            await self.gateway.handle(http, sink, refusal)
+            await gateway.handle(http, sink, refusal)
         except OSError:  # the client's socket is gone: the same as leaving
             pass
         finally:
             watch.cancel()
 
-    def _refusal(self, headers: Sequence[tuple[bytes, bytes]]) -> GatewayError | None:
+    def _refusal(self, limits: ServerConfig, headers: Sequence[tuple[bytes, bytes]]) -> GatewayError | None:
         """Why a request may not even be read, or None."""
-        if len(self._open) > self.gateway.server.max_concurrent:
+        if len(self._open) > limits.max_concurrent:
             said = "the gateway serves as many requests as it may; try again in a moment"
             return GatewayError(said, kind="overloaded", retry_after=1, should_retry=True)
         names = {name for name, _ in headers}
@@ -183,56 +210,8 @@ def _too_large(limit: int) -> RequestError:
     return RequestError(f"Request exceeds the maximum size of {limit} bytes", kind="too_large")
 
 
-async def _watch(receive: Receive, sink: _Sink) -> None:
+async def _watch(receive: Receive, sink: Sink) -> None:
     """Cancel the request when its client leaves: Hypercorn's `send` never fails, only `receive` tells."""
     while (await receive())["type"] != "http.disconnect":
         pass
     sink.give_up()
-
-
-class _Sink:
-    """Sends an answer; a body that is complete at once gets its content-length.
-
-    `since` is when the client began to take what is being sent (the loop's time), 0 when nothing is; with `close` its
-    connection ends with the answer.
-    """
-
-    def __init__(self, send: Send, scope: anyio.CancelScope) -> None:
-        self.gone = False
-        self.late = False
-        self.close = False
-        self.since = 0.0
-        self._send = send
-        self._scope = scope
-        self._head: Event | None = None
-        self._time = asyncio.get_running_loop().time
-
-    def give_up(self) -> None:
-        """Nothing reaches the client any more: end its request."""
-        self.gone = True
-        self._scope.cancel()
-
-    def be_late(self) -> None:
-        """The body did not come in time."""
-        self.late = True
-        self._scope.cancel()
-
-    async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
-        """Keep status and headers for the first bytes."""
-        extra = [(b"connection", b"close")] if self.close else []
-        self._head = {"type": "http.response.start", "status": status, "headers": [*headers, *extra]}
-
-    async def send(self, data: bytes, more: bool) -> None:
-        """Send bytes, after the head if it is still here."""
-        self.since = self._time()
-        try:
-            if self._head is not None:
-                if not more:
-                    self._head["headers"].append((b"content-length", b"%d" % len(data)))
-                head, self._head = self._head, None
-                await self._send(head)
-            await self._send({"type": "http.response.body", "body": data, "more_body": more})
-        except OSError:
-            self.gone = True
-            raise
-        self.since = 0.0

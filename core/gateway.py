@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, Final
+from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 import anyio
 import attrs
-import pluggy
 import structlog
 
 from core.around import Around
@@ -17,6 +16,7 @@ from core.culprit import FAULTS, notes_of
 from core.deltas import Stop
 from core.errors import GatewayError, RequestError, UpstreamError
 from core.hookspecs import UpstreamCall
+from core.lives import Lives
 from core.loader import Loaded
 from core.outlet import Outlet, Sink
 from core.page import Page
@@ -52,13 +52,12 @@ class Gateway:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Everything that must run while requests are served: the plugins' own parts, and the clients' connections."""
-        async with AsyncExitStack() as stack:
-            for client in self.loaded.clients:
-                stack.push_async_callback(client.aclose)
-            for manager in self.loaded.managers:
-                for implementation in manager.hook.lifespan.get_hookimpls():
-                    await _enter(stack, implementation)
+        lives = Lives()
+        await lives.start(self.loaded)
+        try:
             yield
+        finally:
+            await lives.end()
 
     async def handle(self, http: HTTPRequest, sink: Sink, refusal: GatewayError | None = None) -> None:
         """Serve one request; `http.path` is the whole path. With `refusal` the request is answered by that error.
@@ -237,19 +236,6 @@ class Gateway:
             f"{http.path}: there is nothing here; this server's paths begin with {here}", kind="not_found"
         )
         return self.loaded.pipelines[0], http, error
-
-
-async def _enter(stack: AsyncExitStack, implementation: pluggy.HookImpl) -> None:
-    """Begin one plugin's lifespan; a start that fails names the plugin."""
-    try:
-        context: Any = implementation.function()
-        if context is not None:
-            await stack.enter_async_context(context)
-    except ANYTHING as error:
-        if leaves(error):
-            raise
-        error.add_note(f"in lifespan of plugin {implementation.plugin_name!r}")
-        raise_fault(error)
 
 
 def _mine(request: Request | None, http: HTTPRequest) -> Request:

@@ -136,8 +136,10 @@ class Hooks:
 
     @hookspec
     def check(self, config: Config) -> None:
-        """Once at start, after all tables were read: raise ConfigError for what cannot be served."""
+        """At start and at each reload, after all tables were read: raise ConfigError for what cannot be served. At a
+        reload it runs in a thread, also on plugins that are kept, and must change nothing."""
 
     @hookspec
     def lifespan(self) -> AbstractAsyncContextManager[Any] | None:
-        """Once per process, around its whole life: what the plugin needs running (an engine, a port, a writer)."""
+        """Once per plugin and process, around its whole life: what it needs running (an engine, a port, a writer). At
+        a reload a plugin whose options changed is another one: the new one's begins before the old one's ends."""

@@ -66,6 +66,11 @@ NETWORK_ERRORS = (httpx.TransportError, httpx.DecodingError)
 """What a transport may raise."""
 
 
-@cache
 def _tls(ca: str) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=ca) if ca else httpx.create_ssl_context()
+    # A file of the operator's is read for each client: its content may have changed since.
+    return ssl.create_default_context(cafile=ca) if ca else _common()
+
+
+@cache
+def _common() -> ssl.SSLContext:
+    return httpx.create_ssl_context()

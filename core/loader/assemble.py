@@ -6,6 +6,7 @@ and one per backend alone, so that `check` and `lifespan` meet each plugin once.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping
 
@@ -21,7 +22,8 @@ from core.errors import ConfigError
 from core.hookspecs import PROJECT, Hooks
 from core.loader.checks import check_back, check_backend_alone, check_front, key_header
 from core.loader.discovery import Catalogue
-from core.loader.places import Places, Plugins
+from core.loader.places import Places
+from core.loader.reuse import BackPart, Made, Plugins
 from core.pipeline import Back, Pipeline
 from core.raised import in_words
 
@@ -31,22 +33,27 @@ class Loaded:
     """All that a gateway serves with.
 
     `managers` hold each plugin exactly once, a manager per pipeline and per backend; `clients` are one per backend.
+    `made` is what plugins and clients were made of.
     """
 
     config: Config
     pipelines: tuple[Pipeline, ...]
     managers: tuple[pluggy.PluginManager, ...]
     clients: tuple[UpstreamClient, ...]
+    made: Made = attrs.field(factory=Made)
 
 
-def load(config: Config, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Everything that `config` names, checked and assembled; nothing is started.
+def load(config: Config, environ: Mapping[str, str] | None = None, previous: Loaded | None = None) -> Loaded:
+    """Everything that `config` names, checked and assembled; nothing is started. No event loop is needed.
 
-    `environ` (None: the process's) is where plugins' options of type Secret find `{ env = "NAME" }`.
+    `environ` (None: the process's) is where plugins' options of type Secret find `{ env = "NAME" }`. Plugins and
+    clients of `previous` that would be made of the same are taken as they are; it keeps them all the same.
     Raises ConfigError, one line, for the first thing that cannot be served.
     """
     converter = make_converter(os.environ if environ is None else environ)
-    places = Places(config, Catalogue.installed(), converter)
+    if previous is not None:
+        importlib.invalidate_caches()  # for what was installed in the meantime
+    places = Places(config, Catalogue.installed(), converter, previous.made if previous is not None else Made())
     fronts = {pipeline.name: places.front(pipeline) for pipeline in config.pipelines}
     backs = {backend.name: places.back(backend) for backend in config.backends.values()}
     alone = {}
@@ -54,15 +61,13 @@ def load(config: Config, environ: Mapping[str, str] | None = None) -> Loaded:
         with placed(config.file, dotted("backends", name), "plugins"):
             alone[name] = join(plugins)
             check_backend_alone(alone[name], config.backends[name])
-    clients = {
-        name: UpstreamClient(backend, key_header=key_header(alone[name])) for name, backend in config.backends.items()
-    }
+    clients = {name: _client(part, alone[name]) for name, part in places.made.backs.items()}
     pipelines = tuple(_pipeline(config, each, fronts[each.name], backs, clients) for each in config.pipelines)
     managers = {dotted("pipelines", pipeline.name): pipeline.manager for pipeline in pipelines}
     managers.update({dotted("backends", name): manager for name, manager in alone.items()})
     for table, manager in managers.items():
         _check(config, table, manager)
-    return Loaded(config, pipelines, tuple(managers.values()), tuple(clients.values()))
+    return Loaded(config, pipelines, tuple(managers.values()), tuple(clients.values()), places.made)
 
 
 def join(*places: Plugins) -> pluggy.PluginManager:
@@ -89,6 +94,12 @@ def _register(manager: pluggy.PluginManager, name: str, plugin: object) -> None:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         raise TableError(f"plugin {name!r}: {error}") from error
+
+
+def _client(part: BackPart, alone: pluggy.PluginManager) -> UpstreamClient:
+    if part.client is None:
+        part.client = UpstreamClient(part.config, key_header=key_header(alone))
+    return part.client
 
 
 def _pipeline(

@@ -17,19 +17,22 @@ from core.culprit import FAULTS
 from core.errors import ConfigError
 from core.loader.classes import check_class, wraps_of
 from core.loader.discovery import Catalogue
+from core.loader.reuse import BackPart, FrontPart, Made, Plugins, fingerprint
 from core.raised import in_words
-
-Plugins = Mapping[str, object]
-"""Plugins by name, in the order of their registration."""
 
 
 @attrs.frozen(eq=False)
 class Places:
-    """Makes plugins. Every method raises ConfigError for what cannot be made."""
+    """Makes plugins, or takes those of `previous` that are made of the same. `made` is what all were made of.
+
+    Every method raises ConfigError for what cannot be made.
+    """
 
     config: Config
     catalogue: Catalogue
     converter: cattrs.Converter
+    previous: Made = attrs.field(factory=Made)
+    made: Made = attrs.field(factory=Made, init=False)
 
     def front(self, pipeline: PipelineConfig) -> Plugins:
         """The pipeline's plugins, each with the table of its name, overridden key by key by the pipeline's own."""
@@ -41,7 +44,12 @@ class Places:
                 dotted(name): self.config.options.get(name, {}),
                 f"{here}.{dotted(name)}": pipeline.options.get(name, {}),
             }
-            made[name] = self._plugin(name, cls, tables)
+            key, options = (pipeline.name, name), _merged(tables)
+            part = self.previous.front(key, cls, options)
+            if part is None:
+                part = FrontPart(cls, options, self._plugin(name, cls, tables))
+            self.made.fronts[key] = part
+            made[name] = part.plugin
         return made
 
     def back(self, backend: BackendConfig) -> Plugins:
@@ -53,11 +61,26 @@ class Places:
                 hint = did_you_mean(name, {*classes, *keys_of(BackendConfig)} - {"name", "dialect", "options"})
                 with placed(self.config.file, here):
                     raise TableError(f"no plugin {name!r} is listed here", key=dotted(name), hint=hint)
+        of, ca = tuple(classes.values()), self._ca(backend, here)
+        part = self.previous.back(backend, of, ca)
+        if part is None:
+            part = BackPart(backend, of, ca, self._back_plugins(backend, classes, here))
+        self.made.backs[backend.name] = part
+        return part.plugins
+
+    def _back_plugins(self, backend: BackendConfig, classes: Mapping[str, type], here: str) -> Plugins:
         brought = {name: self._brought(name, classes, backend, here) for name in classes}
         return {
             name: self._plugin(name, cls, {f"{here}.{dotted(name)}": backend.options.get(name, {})}, brought[name])
             for name, cls in classes.items()
         }
+
+    def _ca(self, backend: BackendConfig, here: str) -> bytes:
+        try:
+            return fingerprint(backend.ca)
+        except OSError as error:  # it was there a moment ago
+            with placed(self.config.file, here, "ca"):
+                raise TableError(f"{backend.ca} cannot be read: {error.strerror}") from error
 
     def _brought(self, wrapper: str, classes: Mapping[str, type], backend: BackendConfig, here: str) -> Brought:
         """The options that the backend's plugins give a wrapper, wherever it is listed; a later plugin's win."""
@@ -108,8 +131,7 @@ class Places:
         self, name: str, cls: type, tables: Mapping[str, Mapping[str, Any]], brought: Brought | None = None
     ) -> object:
         """Made of the tables, a later one overriding; a fault is placed in the table that its key was taken from."""
-        given = brought.options if brought else {}
-        options = {key: value for table in (*given.values(), *tables.values()) for key, value in table.items()}
+        options = {**_merged(brought.options if brought else {}), **_merged(tables)}
         try:
             return make_plugin(self.converter, name, cls, options)
         except (ConfigError, TableError) as error:
@@ -138,6 +160,11 @@ class Brought:
         theirs = any(_has(table, key) if key else table for table in tables.values())
         named = [] if theirs else [name for name, table in self.options.items() if not key or _has(table, key)]
         return named[-1] if named else ""
+
+
+def _merged(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The keys of all tables; a later one's win."""
+    return {key: value for table in tables.values() for key, value in table.items()}
 
 
 def _owner(tables: Mapping[str, Mapping[str, Any]], key: str) -> str:

@@ -26,7 +26,7 @@ from core.pipeline import Back, Pipeline
 
 BACKEND = "upstream"
 UPSTREAM_MODEL = "upstream-model"
-FRONT = ("anthropic", "models")
+FRONT = ("anthropic", "models", "access_log")
 
 Plugin = str | type | object
 """An entry point's name, `module:Class`, a plugin's class, or a plugin."""

@@ -23,6 +23,7 @@ def test_app_is_the_gateway_of_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     app = importlib.import_module("core.app").app
     assert isinstance(app, ASGIApp)
     assert app.gateway.loaded.config.file == str(path)
+    assert app._reloader is not None
 
 
 def test_a_wrong_file_ends_the_import_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

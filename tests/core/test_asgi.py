@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,7 +16,10 @@ from structlog.testing import capture_logs
 from core import Chunk, hookimpl
 from core.asgi import ASGIApp
 from core.config import ServerConfig
+from core.config_file import ConfigFile
+from core.gateway import Gateway
 from tests.core.fakes import gateway
+from tests.core.samples import write
 
 BODY_LIMIT = ServerConfig().max_body
 
@@ -339,3 +343,66 @@ async def test_a_client_that_takes_nothing_is_cut() -> None:
             assert group
     assert upstream.log == ["open", "closed"]
     assert [line["left"] for line in logs] == [True]
+
+
+DEMO = """
+[pipelines.messages]
+paths = ["/v1"]
+plugins = ["anthropic", "models"]
+[models]
+"NAME" = { backend = "d" }
+[backends.d]
+plugins = ["demo"]
+"""
+
+
+async def test_a_reload_that_is_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path, DEMO)
+    file = ConfigFile(path, {})
+    app = ASGIApp(Gateway(file.load()), file)
+    path.write_text(DEMO.replace("NAME", "other"))
+    async with living(app):
+        before = app.gateway
+        assert b'"NAME"' in (await get(app, "/v1/models"))[1]
+        app.reload()
+        await until(lambda: app.gateway is not before)
+        assert b'"other"' in (await get(app, "/v1/models"))[1]
+        app.begin_drain()
+        app.reload()
+
+
+async def test_without_a_file_there_is_nothing_to_reload() -> None:
+    served, _ = gateway(hello)
+    app = ASGIApp(served)
+    async with living(app):
+        app.reload()
+        assert app.gateway is served
+
+
+async def test_draining_ends_the_requests_of_every_generation() -> None:
+    limits = ServerConfig(drain_timeout=0.02)
+    first, old_upstream = gateway(stuck)
+    second, new_upstream = gateway(stuck, server=limits)
+    app = ASGIApp(first)
+    peers = [Peer(data(b"")), Peer(data(b""))]
+    async with living(app) as group:
+        for peer in peers:
+            group.start_soon(app, scope("/api/stream"), peer.receive, peer.send)
+            await until(lambda peer=peer: len(peer.sent) >= 2)  # type: ignore[misc]
+            if peer is peers[0]:
+                await app._generations.replace(second)
+        assert app.drain_timeout == 0.02
+        app.begin_drain()
+    assert [peer.body for peer in peers] == [b"a!overloaded: the server is shutting down"] * 2
+    assert old_upstream.log == new_upstream.log == ["open", "closed"]
+
+
+async def test_changed_limits_hold_for_the_requests_that_follow() -> None:
+    served, _ = gateway(hello)
+    app = ASGIApp(served)
+    strict, _ = gateway(hello, server=ServerConfig(max_body=1))
+    async with living(app):
+        await app._generations.replace(strict)
+        peer = Peer(data(b"ab"))
+        await app(scope(), peer.receive, peer.send)
+    assert peer.sent[0]["status"] == 413

@@ -73,3 +73,8 @@ def test_the_cause_is_told_to_the_operator() -> None:
     error = UpstreamError("the upstream cannot be reached")
     error.__cause__ = ConnectionError("Cannot connect to host 127.0.0.1:9")
     assert Record(HTTP, error=error).fields()["cause"] == "ConnectionError: Cannot connect to host 127.0.0.1:9"
+
+
+def test_a_trace_is_named() -> None:
+    assert Record(HTTP, trace_id="4bf9").fields()["trace_id"] == "4bf9"
+    assert "trace_id" not in Record(HTTP).fields()

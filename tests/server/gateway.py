@@ -16,7 +16,7 @@ import attrs
 from tests.server.processes import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
-FRONT = '[pipelines.messages]\npaths = ["/v1"]\nplugins = ["anthropic", "models"]\n'
+FRONT = '[pipelines.messages]\npaths = ["/v1"]\nplugins = ["anthropic", "models", "access_log"]\n'
 
 
 @attrs.frozen

@@ -188,3 +188,69 @@ def test_join_registers_in_order() -> None:
     plugins = {"engine": samples.Engine(), "inner": samples.Wrapper("inner"), "outer": samples.Wrapper("outer")}
     found = call_hook(join(plugins), "translate_content", "test", {"request": REQUEST, "route": ROUTE})
     assert found == ["engine", "inner", "outer"]
+
+
+def kept(folder: Path, before: str, after: str) -> dict[str, bool]:
+    """Whether each plugin and client of the second text is the first's, by their names."""
+    first = loaded(folder, before)
+    second = load(config_of(folder, after), {"TOKEN": "hunter2"}, first)
+    old = {id(each) for each in first.clients} | {id(each) for m in first.managers for each in m.get_plugins()}
+    found = {f"client {client.backend.name}": id(client) in old for client in second.clients}
+    places: list[Any] = [*second.config.pipelines, *second.config.backends.values()]
+    for place, manager in zip(places, second.managers, strict=True):
+        found |= {f"{place.name} {name.split(':')[1]}": id(each) in old for name, each in manager.list_name_plugin()}
+    return found
+
+
+def test_what_stays_is_kept_and_the_rest_is_made_anew(tmp_path: Path) -> None:
+    before = PIPELINE + SECOND + BACKEND + TWO
+    after = f'["{HERE}:Front"]\nbackends = ["two"]\n' + before.replace("Wrapped", "Engine")
+    assert kept(tmp_path, before, f"# all the same\n{before}") == dict.fromkeys(kept(tmp_path, before, before), True)
+    assert kept(tmp_path, before, after) == {
+        "client one": True,
+        "client two": False,
+        "main Front": False,
+        "second Front": False,
+        "second BothSides": True,
+        "one Engine": True,
+        "two Engine": False,
+    }
+
+
+def test_a_backend_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    before = PIPELINE + TWO
+    for more in (f'[backends.two."{HERE}:Wrapper"]\nword = "x"', "read_timeout = 3", "extra_body = { n = 1 }"):
+        assert kept(tmp_path, before, before + more) == {
+            "client two": False,
+            "main Front": True,
+            "two Wrapped": False,
+            "two Wrapper": False,
+        }
+
+
+def test_another_certificate_is_another_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.config.rules._checked_ca", str)
+    monkeypatch.setattr("core.loader.assemble.UpstreamClient", UntrustingClient)
+    text = PIPELINE + BACKEND + 'ca = "ca.pem"'
+    ca = tmp_path / "ca.pem"
+    ca.write_text("one")
+    first = loaded(tmp_path, text)
+    assert load(config_of(tmp_path, text), {}, first).clients == first.clients
+    ca.write_text("two")
+    assert load(config_of(tmp_path, text), {}, first).clients != first.clients
+
+
+class UntrustingClient:
+    """Does not look into the certificates."""
+
+    def __init__(self, backend: Any, *, key_header: str) -> None:
+        self.backend = backend
+
+
+def test_what_is_kept_is_checked_in_the_new_company(tmp_path: Path) -> None:
+    first = loaded(tmp_path, PIPELINE + BACKEND)
+    with pytest.raises(ConfigError, match="call_upstream"):
+        load(config_of(tmp_path, PIPELINE + BACKEND + TWO.replace("Wrapped", "Wrapper")), {}, first)
+    load(config_of(tmp_path, PIPELINE + BACKEND), {}, first)
+    plugin: Any = first.pipelines[0].manager.get_plugin(f"{HERE}:Front")
+    assert len(plugin.seen) == 2

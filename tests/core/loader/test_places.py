@@ -243,3 +243,10 @@ def test_a_wrong_option_is_told_of_who_gave_it(tmp_path: Path) -> None:
     mine = told(tmp_path, giving(f"{table}\nwrd = 1", engine="Gives"))
     assert mine == f"{table} key 'wrd': unknown key; did you mean 'word'?"
     assert told(tmp_path, giving(f"{table}\nword = []", engine="GivesWrong")).startswith(f"{table} key 'word'")
+
+
+def test_a_certificate_that_has_gone_is_told_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.config.rules._checked_ca", str)
+    config = config_of(tmp_path, f'{PIPELINE}{BACKEND}ca = "gone.pem"')
+    with pytest.raises(ConfigError, match=r"one.* key 'ca': .*gone\.pem cannot be read: No such file"):
+        back(config)

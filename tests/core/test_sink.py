@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+import anyio
+import pytest
+
+from core.sink import Sink
+
+pytestmark = pytest.mark.anyio
+
+HEADERS = [(b"a", b"b")]
+
+
+async def sent(*pieces: tuple[bytes, bool], close: bool = False) -> list[MutableMapping[str, Any]]:
+    events: list[MutableMapping[str, Any]] = []
+
+    async def send(event: MutableMapping[str, Any]) -> None:
+        assert sink.since > 0
+        events.append(event)
+
+    sink = Sink(send, anyio.CancelScope())
+    sink.close = close
+    await sink.start(200, HEADERS)
+    assert events == []
+    for data, more in pieces:
+        await sink.send(data, more)
+        assert sink.since == 0
+    return events
+
+
+async def test_the_head_goes_with_the_first_bytes_and_knows_the_length_of_a_whole_body() -> None:
+    head, body = await sent((b"abc", False))
+    assert head == {"type": "http.response.start", "status": 200, "headers": [*HEADERS, (b"content-length", b"3")]}
+    assert body == {"type": "http.response.body", "body": b"abc", "more_body": False}
+    head, *pieces = await sent((b"a", True), (b"", False), close=True)
+    assert head["headers"] == [*HEADERS, (b"connection", b"close")]
+    assert [(piece["body"], piece["more_body"]) for piece in pieces] == [(b"a", True), (b"", False)]
+
+
+async def test_a_broken_socket_is_a_client_that_is_gone() -> None:
+    async def send(event: MutableMapping[str, Any]) -> None:
+        raise BrokenPipeError
+
+    sink = Sink(send, anyio.CancelScope())
+    await sink.start(200, ())
+    with pytest.raises(BrokenPipeError):
+        await sink.send(b"a", True)
+    assert sink.gone
+
+
+@pytest.mark.parametrize("late", [True, False])
+async def test_giving_up_cancels(late: bool) -> None:
+    async def send(event: MutableMapping[str, Any]) -> None:
+        """Takes all."""
+
+    with anyio.fail_after(5), anyio.CancelScope() as scope:
+        sink = Sink(send, scope)
+        if late:
+            sink.be_late()
+        else:
+            sink.give_up()
+        await anyio.sleep_forever()
+    assert (sink.late, sink.gone) == (late, not late)
