@@ -90,7 +90,7 @@ def test_the_plugin_page_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch
         if block.language == "python":
             space["__file__"] = str(ROOT / block.file)
             exec(compile(block.code, f"{PLUGINS.name}", "exec", dont_inherit=True), space)
-    for name in ("Parrot", "Trim", "Cool"):
+    for name in ("Parrot", "Trim", "Cool", "Lyrebird"):
         check_class(name, space[name], in_backend=True)
     tests = [value for name, value in space.items() if name.startswith("test_") and not vars(value)]
     assert tests
@@ -144,7 +144,8 @@ def test_the_dialect_table_is_the_class() -> None:
 def test_the_toolkit_table_has_the_signatures() -> None:
     for name, arguments in calls_in("| from `core.chat` |"):
         parameters = inspect.signature(getattr(chat, name)).parameters.values()
-        many = {parameter.name: "*" * (parameter.kind is parameter.VAR_POSITIONAL) for parameter in parameters}
+        shown = [parameter for parameter in parameters if not parameter.name.startswith("_")]
+        many = {parameter.name: "*" * (parameter.kind is parameter.VAR_POSITIONAL) for parameter in shown}
         assert arguments in ("...", ", ".join(star + each for each, star in many.items())), name
 
 

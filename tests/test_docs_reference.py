@@ -13,7 +13,9 @@ import pytest
 
 import core
 from core import chat, testing
+from core.chat import failures
 from core.chat.address import chat_url
+from core.chat.failures import failure_in
 from core.deltas import Stop, Usage
 from core.errors import ConfigError, Kind, RequestError, UpstreamError
 from core.record import Record
@@ -122,4 +124,25 @@ async def test_the_order_of_the_hooks_is_the_gateway_s() -> None:
     async with testing.replayer(assembly) as player:
         called.clear()
         await player.play([testing.UpstreamAnswer().json()])
-    assert called == ORDER
+    assert [hook for hook in called if hook in ORDER] == ORDER
+
+
+WORDS = re.findall(
+    r"^\| (`[^|]*) \| (.*) \|$", PLUGINS.partition("| word | the client gets |")[2].partition("\n\n")[0], re.MULTILINE
+)
+
+
+@pytest.mark.parametrize(("words", "gets"), WORDS)
+def test_the_words_of_an_error_have_the_meaning_that_is_told(words: str, gets: str) -> None:
+    for word in re.findall(r"`(\w+)`", words):
+        error = failure_in({}, problem=lambda *_, word=word: chat.Problem("no", word))
+        assert error is not None
+        assert str(error.status) == gets[:3]
+        assert error.message.startswith("prompt is too long: ") is ("too long" in gets)
+        if "not to be tried again" in gets and ("last one" not in gets or word == "insufficient_quota"):
+            assert error.should_retry is False
+
+
+def test_every_word_that_has_a_meaning_is_told() -> None:
+    known = {word for word, _ in failures._WORDS} | {*failures._FAILED}
+    assert known == {word for words, _ in WORDS for word in re.findall(r"`(\w+)`", words)}

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
 from typing import Any
 
+import attrs
 import httpx
 import pytest
 
-from core.testing import replay
+from core import hookimpl
+from core.chat import Call, ProblemField
+from core.testing import Assembly, replay
 from tests.mapping.wire import ASK, HI, Wire
 
 
@@ -132,6 +136,10 @@ def test_failed_generation(wire: Wire, code: str) -> None:
         (402, 402, "billing_error"),
         (404, 404, "not_found_error"),
         (405, 502, "api_error"),
+        (407, 502, "api_error"),
+        (418, 400, "invalid_request_error"),
+        (424, 502, "api_error"),
+        (499, 502, "api_error"),
         (408, 504, "timeout_error"),
         (413, 413, "request_too_large"),
         (429, 429, "rate_limit_error"),
@@ -140,6 +148,9 @@ def test_failed_generation(wire: Wire, code: str) -> None:
         (502, 502, "api_error"),
         (503, 529, "overloaded_error"),
         (504, 504, "timeout_error"),
+        (524, 504, "timeout_error"),
+        (529, 529, "overloaded_error"),
+        (599, 502, "api_error"),
     ],
 )
 def test_status(wire: Wire, status: int, client: int, kind: str) -> None:
@@ -186,6 +197,28 @@ def test_quota(wire: Wire) -> None:
 def test_shapes(wire: Wire, upstream: bytes, message: str) -> None:
     reply = wire.error(400, upstream)
     assert (reply.status, reply.error) == (400, {"type": "invalid_request_error", "message": message})
+
+
+@attrs.frozen(eq=False)
+class OwnErrors:
+    """A wrapper that has the call read an engine's own errors."""
+
+    @hookimpl(wrapper=True)
+    def call_upstream(self) -> Generator[None, Call, Call]:
+        call = yield
+        words = {"overload": "overloaded"}
+        own = ProblemField("problem", message="why", word="kind", words=words, retry_after="retry-in")
+        return attrs.evolve(call, problem=own)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_engines_own_shape(stream: bool) -> None:
+    assembly = Assembly(["vllm", OwnErrors])
+    own = b'{"problem": {"why": "its words", "kind": "overload"}}'
+    for status, data in ((503, own), (200, own), (200, b"data: " + own + b"\n\n")):
+        reply = replay(assembly, [data], stream=stream, status=status, headers={"retry-in": "7"})
+        assert (reply.status, reply.error) == (529, {"type": "overloaded_error", "message": "its words"})
+        assert reply.headers["retry-after"] == "7"
 
 
 def test_error_with_status_200(wire: Wire) -> None:

@@ -67,6 +67,8 @@ def test_max_tokens_above_the_cap(wire: Wire) -> None:
     table = {"models": {"*": {"backend": "upstream", "max_output_tokens": 8192}}}
     assert wire.sent(max_tokens=128000, options=table)["max_tokens"] == 8192
     assert wire.sent(max_tokens=100, options=table)["max_tokens"] == 100
+    both = {**table, "dialect": {"max_tokens_limit": 4096}}
+    assert wire.sent(max_tokens=128000, options=both)["max_tokens"] == 4096
 
 
 def test_max_tokens_above_the_window(wire: Wire) -> None:
@@ -121,7 +123,13 @@ def test_billing_note(wire: Wire) -> None:
 def test_temperature_and_top_p(wire: Wire) -> None:
     assert wire.sent(temperature=0.7, top_p=0.9) == {**PLAIN, "temperature": 0.7, "top_p": 0.9}
     assert wire.sent(temperature=0.7, options={"dialect": {"sampling": False}}) == PLAIN
+
+
+def test_temperature_above_1(wire: Wire) -> None:
     assert wire.refused(temperature=1.5) == "temperature: Input should be less than or equal to 1"
+    assert wire.refused(top_p=1.5) == "top_p: Input should be less than or equal to 1"
+    assert wire.refused(temperature=-0.5) == "temperature: Input should be greater than or equal to 0"
+    assert wire.sent(temperature=1) == {**PLAIN, "temperature": 1.0}
 
 
 def test_top_k(wire: Wire) -> None:

@@ -47,6 +47,13 @@ def test_its_names_fit_together(package: Path) -> None:
     assert "${{ matrix.python }}" in (package / ".github/workflows/ci.yml").read_text()
 
 
+def test_it_says_where_hookline_is_to_come_from(package: Path) -> None:
+    assert "pip install HOOKLINE '.[test]'" in (package / "README.md").read_text()
+    workflow = (package / ".github/workflows/ci.yml").read_text()
+    assert """run: pip install "${{ vars.HOOKLINE }}" '.[test]'""" in workflow
+    assert workflow.index("if: ${{ !vars.HOOKLINE }}") < workflow.index("run: pip install")
+
+
 def test_it_is_linted_and_formatted_as_written(package: Path) -> None:
     for command in (["check", "--select", "E,F,I"], ["format", "--check"]):
         done = run([sys.executable, "-m", "ruff", *command, str(package)], package)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import threading
+import time
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
+from structlog.testing import capture_logs
+
+from plugins.tracing import batches
+from plugins.tracing.batches import Exporter, sending
+from plugins.tracing.encoding import Encoder
+from plugins.tracing.tracer import Tracer
+from tests.plugins.tracing.samples import Kept, answered, received
+
+pytestmark = pytest.mark.anyio
+
+ENDPOINT = "http://user:secret@collector:4318/v1/traces?key=secret"
+
+
+async def spans() -> list[ReadableSpan]:
+    kept = Kept()
+    async with Tracer(kept, 1.0, {}).begin(answered()):
+        pass
+    return kept.spans
+
+
+class Collector(httpx.BaseTransport):
+    """Answers with these statuses, one after the other; 0: it cannot be reached."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.requests: list[httpx.Request] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        status = self.statuses.pop(0)
+        if not status:
+            raise httpx.ConnectError("refused")
+        return httpx.Response(status)
+
+
+def exporter(collector: Collector) -> Exporter:
+    return Exporter(ENDPOINT, {"x-key": "k"}, Encoder({}, "s", "1"), collector)
+
+
+async def test_what_is_sent() -> None:
+    collector = Collector(200)
+    assert exporter(collector).export(await spans()) is SpanExportResult.SUCCESS
+    (request,) = collector.requests
+    assert (request.headers["content-type"], request.headers["x-key"]) == ("application/x-protobuf", "k")
+    assert [span.name for span in received(request.content)] == ["chat up"]
+
+
+async def test_the_log_says_when_it_begins_to_fail_and_when_it_is_over() -> None:
+    sent = await spans()
+    out = exporter(Collector(0, 503, 500, 200, 200, 404))
+    with capture_logs() as logs:
+        results = [out.export(sent) for _ in range(6)]
+    assert [result is SpanExportResult.SUCCESS for result in results] == [False] * 3 + [True] * 2 + [False]
+    assert [line["event"] for line in logs] == [
+        "traces cannot be sent",
+        "traces are sent again",
+        "traces cannot be sent",
+    ]
+    assert logs[1]["lost"] == 3
+    assert logs[0]["why"] == "ConnectError: refused"
+    assert logs[2]["why"] == "status 404"
+    assert "secret" not in repr(logs)
+
+
+class Hanging(Exporter):
+    """A collector that takes a request and never answers."""
+
+    def __init__(self) -> None:
+        super().__init__(ENDPOINT, {}, Encoder({}, "s", "1"))
+        self.asked = threading.Event()
+        self.go = threading.Event()
+
+    def _send(self, spans: object) -> str:
+        self.asked.set()
+        self.go.wait(20)
+        return "hung"
+
+
+async def test_at_the_end_what_waits_is_sent_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = Hanging()
+    monkeypatch.setattr(batches, "Exporter", lambda *_: hanging)
+    monkeypatch.setattr(batches, "FLUSH", 0.1)
+    processor, running = sending(ENDPOINT, {}, "s")
+    began = time.monotonic()
+    async with running, Tracer(processor, 1.0, {}).begin(answered()):
+        pass
+    assert hanging.asked.wait(5)
+    assert 0.1 <= time.monotonic() - began < 5
+    hanging.go.set()
+
+
+async def test_requests_never_wait_for_a_collector_that_hangs(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hanging = Hanging()
+    monkeypatch.setattr(batches, "Exporter", lambda *_: hanging)
+    monkeypatch.setattr(batches, "FLUSH", 0.01)
+    processor, running = sending(ENDPOINT, {}, "s")
+    tracer = Tracer(processor, 1.0, {})
+    async with running:
+        for _ in range(batches.QUEUE + 2 * batches.BATCH):
+            async with tracer.begin(answered()):
+                pass
+        assert hanging.asked.wait(5)
+    assert capfd.readouterr() == ("", "")
+    hanging.go.set()
