@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import structlog
 
-from core import Record, hookimpl
+from core import Config, HTTPRequest, Record, hookimpl
+
+MASK: Final = "***"
+
+LONGEST: Final = 2000
+"""Characters of a field."""
+
+_SHORTEST: Final = 8
+"""Characters that make a word a secret; clients that need no key send `none` or `ollama`."""
+
+_CREDENTIALS: Final = frozenset(
+    {b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key", b"cookie", b"proxy-authorization"}
+)
+"""Headers whose value is a secret of the client's."""
+
+_SIGNS: Final = ("sk-", "sk_", "xai-", "hf_", "AIza", "eyJ", "earer ", "@", "=")
+"""One of them is in whatever `_KEY` and `_VALUE` find, and to look for them is cheaper."""
+
+_KEY: Final = re.compile(r"\b(?:sk[-_]|gsk_|xai-|hf_|AIza|eyJ)[\w.~+/-]{12,}")
+"""The keys of providers, and JSON web tokens."""
+
+_VALUE: Final = re.compile(
+    r"([?&;][\w-]*(?:key|token|secret|sig|signature|password)=|[Bb]earer |://(?=[^\s/@]+@))[^\s&\"'@]+"
+)
+"""What a query, a header or an address of others may have of that kind."""
 
 
 @attrs.frozen(eq=False)
@@ -16,11 +42,17 @@ class AccessLog:
     """Writes a line "request" when a request is over. Nothing of what was said is in it, and no key."""
 
     _log: Any = attrs.field(init=False, repr=False, factory=structlog.get_logger)
+    _secrets: set[str] = attrs.field(init=False, repr=False, factory=set)
+
+    @hookimpl
+    def check(self, config: Config) -> None:
+        """Learn what must not be in a line; what an earlier configuration had stays, for requests that still run."""
+        self._secrets.update(_configured(config))
 
     @hookimpl
     def exchange(self, record: Record) -> _Line:
         """A context around the request, which writes the line on leaving."""
-        return _Line(record, self._log)
+        return _Line(record, self._log, self._secrets)
 
 
 @attrs.frozen(eq=False)
@@ -29,6 +61,7 @@ class _Line:
 
     record: Record
     log: Any
+    secrets: set[str]
 
     async def __aenter__(self) -> None:
         pass
@@ -36,4 +69,46 @@ class _Line:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.log.log(self.record.level, "request", **self.record.fields())
+        fields = clean(self.record.fields(), [*self.secrets, *_sent(self.record.http)])
+        self.log.log(self.record.level, "request", **fields)
+
+
+def clean(fields: dict[str, Any], secrets: list[str]) -> dict[str, Any]:
+    """The fields without the secrets and whatever has the shape of a key, and such that every JSON reader takes them.
+
+    Text of clients and upstreams is in some of them: a key put into the path or sent as a model's name, a refusal that
+    repeats a key, an address with a password.
+    """
+    text = "\n".join([value for value in fields.values() if value.__class__ is str])
+    if len(text) > LONGEST or not text.isascii() or _may_hide(text, secrets):
+        fields = {name: _plain(value, secrets) if isinstance(value, str) else value for name, value in fields.items()}
+    for name in ("input_tokens", "output_tokens"):
+        if abs(fields.get(name, 0)) >= 2**63:
+            fields[name] = str(fields[name])
+    return fields
+
+
+def _may_hide(text: str, secrets: list[str]) -> bool:
+    return any(map(text.__contains__, (*_SIGNS, *secrets)))
+
+
+def _plain(value: str, secrets: list[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        value = value.replace(secret, MASK)
+    value = _VALUE.sub(rf"\1{MASK}", _KEY.sub(MASK, value))
+    if len(value) > LONGEST:
+        value = f"{value[:LONGEST]}…"
+    return value.encode("utf-8", "replace").decode()
+
+
+def _sent(http: HTTPRequest) -> list[str]:
+    """The words of the client's own credentials."""
+    values = [value.decode("latin-1") for name, value in http.headers if name in _CREDENTIALS]
+    return [word for value in values for word in value.split() if len(word) >= _SHORTEST]
+
+
+def _configured(config: Config) -> Iterator[str]:
+    for backend in config.backends.values():
+        secrets = [each.reveal() for each in (backend.key, backend.proxy, *backend.headers.values()) if each]
+        for value in (*secrets, *backend.query.values()):
+            yield from (word for word in value.split() if len(word) >= _SHORTEST)

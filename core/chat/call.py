@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
@@ -27,7 +28,10 @@ from core.errors import GatewayError, RequestError, UpstreamError
 from core.request import Request, Route
 
 LAST_WORDS = 5.0
-"""Seconds that the counts may take after the finish_reason; some servers then neither say [DONE] nor close."""
+"""Seconds that the counts may take after the finish_reason; some servers then neither say [DONE] nor close.
+
+It is less where the backend's `read_timeout` is: the client has its whole answer, and silence is no fault any more.
+"""
 
 READING = 10.0
 """Seconds that a count waits for the texts of its documents."""
@@ -116,7 +120,8 @@ class Call:
         reader = ChunkReader(self.client.hidden(self.url), self.problem, response.headers)
         reads = aiter(response.aiter_bytes() if "content-encoding" in response.headers else _stream(response))
         self._stack.push_async_callback(_close, response, reads, reader)
-        return _chunks(reads, reader, restorer(self.request, self.client.dialect(self.dialect)))
+        last_words = min(LAST_WORDS, self.client.backend.read_timeout / 2)
+        return _chunks(reads, reader, restorer(self.request, self.client.dialect(self.dialect)), last_words)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -147,13 +152,13 @@ async def _once(chunk: Chunk) -> AsyncGenerator[list[Chunk]]:
 
 
 async def _chunks(
-    reads: AsyncIterator[bytes], reader: ChunkReader, names: Mapping[str, str]
+    reads: AsyncIterator[bytes], reader: ChunkReader, names: Mapping[str, str], last_words: float
 ) -> AsyncGenerator[list[Chunk]]:
     """The chunks of each read, with the client's names of its tools in the place of the engine's (`names`)."""
     broken: Exception | None = None
-    pace = Pace()
+    pace, end = Pace(), math.inf
     try:
-        while (data := await _next(reads, reader)) is not None:
+        while (data := await _next(reads, end)) is not None:
             await pace.step()
             chunks = reader.feed(data)
             restore_names(chunks, names)
@@ -163,6 +168,8 @@ async def _chunks(
                 raise reader.error
             if reader.done:
                 return
+            if reader.finished:
+                end = min(end, anyio.current_time() + last_words)
     except NETWORK_ERRORS as error:
         broken = error
     chunks = reader.flush()
@@ -176,12 +183,13 @@ async def _chunks(
         raise reader.error
 
 
-async def _next(reads: AsyncIterator[bytes], reader: ChunkReader) -> bytes | None:
-    """The next read; None at the end, which is also a server that goes silent after the finish_reason."""
-    if not reader.finished:
+async def _next(reads: AsyncIterator[bytes], end: float) -> bytes | None:
+    """The next read; None when there is none, or none before `end`: some servers then go silent, or never do."""
+    if end == math.inf:
         return await anext(reads, None)
-    with anyio.move_on_after(LAST_WORDS):
-        return await anext(reads, None)
+    if anyio.current_time() < end:
+        with anyio.CancelScope(deadline=end):
+            return await anext(reads, None)
     return None
 
 

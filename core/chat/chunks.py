@@ -19,6 +19,9 @@ Chunk = dict[str, Any]
 BODY_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of one whole completion."""
 
+STREAM_LIMIT: Final = 128 * 1024 * 1024
+"""Bytes of one stream, some 500,000 chunks: an engine that babbles would fill the memory of a client's JSON answer."""
+
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r\n"
 _EMPTY: Final[dict[str, Any]] = {}
@@ -129,6 +132,10 @@ class ChunkReader:
         return []
 
     def _decode(self, events: EventDecoder, data: bytes) -> list[Chunk]:
+        self._size += len(data)
+        if self._size > STREAM_LIMIT:
+            self._fail(f"the upstream sent a stream of more than {STREAM_LIMIT} bytes")
+            return []
         try:
             return self._chunks(events.feed(data))
         except UpstreamError as error:

@@ -26,6 +26,9 @@ from core.errors import UpstreamError
 ERROR_BODY_LIMIT = 256 * 1024
 """Bytes of an error body that are read."""
 
+ANSWER_LIMIT = 16 * 1024 * 1024
+"""Bytes of an answer that is no chat completion; what is cut there is no JSON any more."""
+
 ERROR_BODY_TIME = 5.0
 """Seconds in which they must come."""
 
@@ -102,7 +105,9 @@ class UpstreamClient:
         """
         response = await self._post(target, body, self._hidden)
         try:
-            return loads(await response.aread())
+            answer = bytearray()
+            await _read(response, answer, ANSWER_LIMIT)
+            return loads(bytes(answer[:ANSWER_LIMIT]))
         except ValueError as error:
             raise UpstreamError("the upstream's answer is not JSON", status=502) from error
         except NETWORK_ERRORS as error:
@@ -152,15 +157,22 @@ def _address(url: httpx.URL | None) -> list[str]:
     if url is None:
         return []
     root = str(url.copy_with(path="/", query=None)).rstrip("/")
-    return [url.password, str(url), root, url.netloc.decode()]
+    # A host of one word ("ollama") may be any word of a sentence.
+    named = [form for form in (url.netloc.decode(), url.host) if set(form) & set(".:")]
+    return [url.password, str(url), root, *named]
 
 
 async def _head(response: httpx.Response) -> bytes:
     """The beginning of an error body, as far as it can be read; the status alone is an error already."""
-    body = b""
+    body = bytearray()
     with suppress(*NETWORK_ERRORS), anyio.move_on_after(ERROR_BODY_TIME):
-        async for data in response.aiter_bytes():
-            body += data
-            if len(body) > ERROR_BODY_LIMIT:
-                break
-    return body[:ERROR_BODY_LIMIT]
+        await _read(response, body, ERROR_BODY_LIMIT)
+    return bytes(body[:ERROR_BODY_LIMIT])
+
+
+async def _read(response: httpx.Response, body: bytearray, limit: int) -> None:
+    """Read to the end, or until there is more than `limit`."""
+    async for data in response.aiter_bytes():
+        body += data
+        if len(body) > limit:
+            break

@@ -25,6 +25,12 @@ _SECRETS: Final = re.compile(
     r"\b(?:sk|pk|gsk|hf|key|xai)[-_](?=[\w*.-]*[\d*])[\w*.-]{6,}|\bAIza[\w-]{10,}"
     r"|\b(?i:bearer)\s+(?=[\w.~+/=*-]*[\d*])[\w.~+/=*-]{6,}"
 )
+_INNER: Final = re.compile(
+    r"(?:\bhttps?://[\w.-]+(?=:\d)|(?:\bhttps?://)?(?<![\w.])(?:(?:127|10)(?:\.\d{1,3}){3}|192\.168(?:\.\d{1,3}){2}"
+    r"|172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2}|0\.0\.0\.0|localhost|\[::1?\])(?![\w-]|\.\w))"
+    r"(?::\d+)?(?:/[^\s\"'<>)\]]*[^\s\"'<>)\].,:;])?"
+)
+"""An address inside the operator's network: of the upstream's, or of a server behind it."""
 _TRACE: Final = re.compile(
     r"\s*(?:Traceback \(most recent call last\):|\n\s*File \"[^\n]*\", line \d"
     r"|\n\s+at [^\n]*(?:\(|:\d+:\d+)|\bgoroutine \d+ \[).*",
@@ -42,6 +48,8 @@ _KINDS: Final[dict[int, Kind]] = {
     524: "timeout",
     529: "overloaded",
 }
+_AGAIN: Final = {"true": True, "false": False}
+"""OpenAI's word for its SDKs, which the Messages API's understand, too."""
 _MAY_BE_LENGTH: Final = frozenset({0, 400, 413, 422, 500})
 """The statuses under which engines say that a prompt is too long; 0: an error in a stream, without one."""
 _OURS: Final = frozenset({405, 407, 424, 499})
@@ -94,7 +102,10 @@ def failure(
     wait = told.retry_after if told is not None else None
     if told is not None:
         status = report.status or _status_of(report.word) or status
-    return _error(status, message, report, retry_after(headers) if wait is None else wait, asked)
+    error = _error(status, message, report, retry_after(headers) if wait is None else wait, asked)
+    if error.should_retry is None:
+        error.should_retry = _AGAIN.get(headers.get("x-should-retry", ""))
+    return error
 
 
 def failure_in(
@@ -125,7 +136,7 @@ def clean(text: str, hide: Iterable[str] = ()) -> str:
     for secret in hide:
         if len(secret) >= _SECRET_SIZE:
             text = text.replace(secret, "[hidden]")
-    text = _SECRETS.sub("[hidden]", text).strip()
+    text = _INNER.sub("[hidden]", _SECRETS.sub("[hidden]", text)).strip()
     return text if len(text) <= MESSAGE_LIMIT else text[:MESSAGE_LIMIT] + "…"
 
 

@@ -67,7 +67,7 @@ def test_max_tokens_above_the_cap(wire: Wire) -> None:
     table = {"models": {"*": {"backend": "upstream", "max_output_tokens": 8192}}}
     assert wire.sent(max_tokens=128000, options=table)["max_tokens"] == 8192
     assert wire.sent(max_tokens=100, options=table)["max_tokens"] == 100
-    both = {**table, "dialect": {"max_tokens_limit": 4096}}
+    both: dict[str, Any] = {**table, "dialect": {"max_tokens_limit": 4096}}
     assert wire.sent(max_tokens=128000, options=both)["max_tokens"] == 4096
 
 

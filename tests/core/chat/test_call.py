@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import time
 from base64 import b64encode
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any, Literal
 
 import anyio
@@ -239,6 +241,39 @@ async def test_after_the_finish_reason_the_rest_is_not_waited_for_long(monkeypat
             async with Call(STREAM, ROUTE, client) as batches:
                 chunks = [chunk async for batch in batches for chunk in batch]
         await upstream.exchanges[0].peer_closed()
+    assert chunks == [SAY, END]
+
+
+async def test_last_words_have_an_end_also_when_comments_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.chat.call.LAST_WORDS", 0.05)
+
+    async def comments(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\n\r\n" + b"".join(b"data: %b\n\n" % json.dumps(c).encode() for c in (SAY, END))
+        )
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b": alive\n\n" * 100)
+                await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(comments, "127.0.0.1", 0) as server:
+        url = "http://{}:{}/v1".format(*server.sockets[0].getsockname())
+        async with client_of(url) as client:
+            with anyio.fail_after(5):
+                async with Call(STREAM, ROUTE, client) as batches:
+                    chunks = [chunk async for batch in batches for chunk in batch]
+    assert chunks == [SAY, END]
+
+
+async def test_last_words_are_over_before_silence_is_a_fault() -> None:
+    reply = UpstreamReply.sse([SAY, END], framing=Framing(done=False), hold=anyio.Event())
+    async with MockUpstream(reply) as upstream, client_of(upstream.url, read_timeout=0.2) as client:
+        began = anyio.current_time()
+        async with Call(STREAM, ROUTE, client) as batches:
+            chunks = [chunk async for batch in batches for chunk in batch]
+        assert anyio.current_time() - began < 5
     assert chunks == [SAY, END]
 
 

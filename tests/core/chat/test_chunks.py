@@ -227,6 +227,15 @@ def test_an_endless_body_and_an_endless_event_are_refused() -> None:
         assert reader.flush() == []
 
 
+def test_a_stream_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.chat.chunks.STREAM_LIMIT", 1000)
+    reader, chunks = ChunkReader(), 0
+    while reader.error is None:
+        chunks += len(reader.feed(sse(SAY_A)))
+    assert chunks == 1000 // len(sse(SAY_A))
+    assert failed(reader).message == "the upstream sent a stream of more than 1000 bytes"
+
+
 # --- the choice that matters ---
 
 

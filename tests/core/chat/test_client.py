@@ -10,6 +10,7 @@ import pytest
 
 from core.chat import Dialect, UpstreamClient
 from core.chat.client import ERROR_BODY_LIMIT
+from core.chat.failures import clean
 from core.config import BackendConfig, Secret
 from core.errors import GatewayError, UpstreamError
 from core.testing import MockUpstream, UpstreamReply
@@ -144,6 +145,22 @@ async def test_another_endpoint_may_refuse(reply: UpstreamReply, status: int, sa
         assert await client.ask(httpx.URL(f"{upstream.root}/tokenize"), b"{}") == {"ok": True}
 
 
+async def test_an_answer_of_another_endpoint_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.chat.client.ANSWER_LIMIT", 1000)
+    fits, too_long = (UpstreamReply.json({"a": "x" * size}) for size in (900, 1000))
+    async with MockUpstream(fits, too_long) as upstream, client_of(upstream.url) as client:
+        target = httpx.URL(f"{upstream.root}/tokenize")
+        assert len((await client.ask(target, b"{}"))["a"]) == 900
+        with pytest.raises(UpstreamError, match="not JSON"):
+            await client.ask(target, b"{}")
+
+
+@pytest.mark.parametrize(("host", "said"), [("engine.local", "[hidden] failed"), ("ollama", "ollama failed")])
+def test_the_host_is_hidden_unless_it_may_be_a_word(host: str, said: str) -> None:
+    hidden = UpstreamClient(BackendConfig("b", ("p",), url=f"http://{host}/v1")).hidden()
+    assert clean(f"{host} failed", hidden) == said
+
+
 # --- connections ---
 
 
@@ -241,7 +258,10 @@ async def test_a_refused_connection_is_an_overload_and_tells_no_address() -> Non
 
 async def test_silence_before_the_head_is_a_timeout() -> None:
     reply = UpstreamReply.json({}, hold_head=anyio.Event())
-    async with MockUpstream(reply) as upstream, client_of(upstream.url, first_timeout=0.05, read_timeout=0.05) as client:
+    async with (
+        MockUpstream(reply) as upstream,
+        client_of(upstream.url, first_timeout=0.05, read_timeout=0.05) as client,
+    ):
         error = await refused(client)
     assert (error.kind, error.status, error.message) == ("timeout", 504, "the upstream was silent for too long")
 

@@ -268,6 +268,30 @@ def test_configured_strings_are_hidden() -> None:
         assert "10.0" not in error.message
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cannot reach 10.1.2.3:8000", "cannot reach [hidden]"),
+        ("http://10.1.2.3:8000/v1/chat failed", "[hidden] failed"),
+        ("POST http://vllm-0.engines.svc:8000/v1/chat: refused", "POST [hidden]: refused"),
+        ("(host='127.0.0.1', port=8000)", "(host='[hidden]', port=8000)"),
+        ("see http://localhost/v1, or [::1]:80", "see [hidden], or [hidden]"),
+        ("192.168.1.20 and 172.20.0.2:9", "[hidden] and [hidden]"),
+        ("see https://platform.openai.com/docs/errors", "see https://platform.openai.com/docs/errors"),
+        ("version 10.1.2 is not 1.10.1.2.3, nor 172.40.0.1", "version 10.1.2 is not 1.10.1.2.3, nor 172.40.0.1"),
+        ("10 to 127 of 8:30", "10 to 127 of 8:30"),
+    ],
+)
+def test_addresses_inside_are_hidden(text: str, expected: str) -> None:
+    assert clean(text) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [("true", True), ("false", False), ("maybe", None)])
+def test_what_an_sdk_shall_do_is_passed_on(said: str, expected: bool | None) -> None:
+    assert failure(429, {"x-should-retry": said}, b"").should_retry is expected
+    assert failure(401, {"x-should-retry": said}, b"").should_retry is False
+
+
 def test_a_trace_alone_leaves_the_status() -> None:
     assert (
         failure(500, {}, b"Traceback (most recent call last):\n  x").message

@@ -1,0 +1,5 @@
+"""`tracing`: OpenTelemetry spans of requests."""
+
+from plugins.tracing.plugin import Tracing
+
+__all__ = ["Tracing"]
