@@ -21,7 +21,7 @@ from core.loader import Loaded
 from core.outlet import Outlet, Sink
 from core.page import Page
 from core.pipeline import Back, Pipeline
-from core.raised import ANYTHING, leaves, raise_fault
+from core.raised import ANYTHING, drop_frames, leaves, raise_fault
 from core.record import Record
 from core.request import HTTPRequest, Request, Route
 from core.translation import Translation
@@ -86,6 +86,7 @@ class Gateway:
             record.ended = time.monotonic()
             for fault in await around.leave(cancelled=cancelled):
                 self._log_fault(record, fault)
+            drop_frames(record.error)
 
     def interrupt(self, error: GatewayError) -> None:
         """End every request that waits for an upstream with this error."""

@@ -38,6 +38,20 @@ def leaves(error: BaseException) -> bool:
     return isinstance(error, GeneratorExit)
 
 
+def drop_frames(error: BaseException | None) -> None:
+    """Let go of what an error holds by its trace and its causes' traces: for one that is told, and remembered.
+
+    Frames hold the error, too, so that only the collector of cycles would free them, with all of the request and of
+    what came of its answer: many megabytes for many minutes.
+    """
+    waiting = [error]
+    while waiting:
+        here = waiting.pop()
+        if here is not None and here.__traceback__ is not None:
+            here.__traceback__ = None
+            waiting += [here.__cause__, here.__context__]
+
+
 def in_words(error: BaseException) -> str:
     """An exception's class and text on one line, not endless; the class alone where the text cannot be had."""
     try:

@@ -36,6 +36,10 @@ class Record:
     stop: Stop | None = None
     error: GatewayError | None = None
     left: bool = False
+    faults: int = 0
+    """How often a plugin, or the gateway itself, failed on it."""
+    trace_id: str = ""
+    """The trace that the request belongs to, by whoever traces it: 32 hexadecimal digits."""
 
     def note(self, deltas: Sequence[Delta]) -> None:
         """Remember what the deltas say about tokens and the end, and when the first came."""
@@ -73,6 +77,8 @@ class Record:
                 out["cause"] = f"{type(self.error.__cause__).__name__}: {self.error.__cause__}"
         if self.left:
             out["left"] = True
+        if self.trace_id:
+            out["trace_id"] = self.trace_id
         return out
 
     @property

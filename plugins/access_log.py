@@ -41,7 +41,8 @@ _VALUE: Final = re.compile(
 class AccessLog:
     """Writes a line "request" when a request is over. Nothing of what was said is in it, and no key."""
 
-    _log: Any = attrs.field(init=False, repr=False, factory=structlog.get_logger)
+    # Bound at once: structlog's proxy would look for the logger at every line.
+    _log: Any = attrs.field(init=False, repr=False, factory=lambda: structlog.get_logger().bind())
     _secrets: set[str] = attrs.field(init=False, repr=False, factory=set)
 
     @hookimpl

@@ -96,6 +96,7 @@ def test_the_fields_of_the_log_are_the_record_s() -> None:
         stop=Stop("end_turn"),
         error=error,
         left=True,
+        trace_id="4b",
     )
     assert sorted(named_in(column(CONFIGURATION, "| field | is |"))) == sorted(record.fields())
 

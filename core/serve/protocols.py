@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Any, Final
 
 import h2.errors
 import h2.events
+import h2.exceptions
 import h11
 from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol import ProtocolWrapper
-from hypercorn.protocol.h2 import H2Protocol
+from hypercorn.protocol.events import Event as StreamEvent
+from hypercorn.protocol.events import StreamClosed
+from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, BUFFER_LOW_WATER, BufferCompleteError, H2Protocol, StreamBuffer
 from hypercorn.protocol.h11 import H2ProtocolAssumedError, H11Protocol
 
 from core.serve.settings import for_http2
@@ -41,6 +45,31 @@ class HTTP1(H11Protocol):
         # HTTP/2 for a client that begins with it. No `Upgrade: h2c`: it carries requests past a proxy's rules.
         if event.method == b"PRI":
             await super()._check_protocol(event)
+
+
+class Buffer(StreamBuffer):
+    """What one request's client has not taken. Hypercorn's grows without bound: it takes a window that the client has
+    closed for a buffer that is empty, and lets the application go on."""
+
+    async def push(self, data: bytes) -> None:
+        """Add, and wait until there is room for more. Raises BufferCompleteError after the end."""
+        if self._complete:
+            raise BufferCompleteError
+        self.buffer.extend(data)
+        await self._is_empty.clear()
+        if len(self.buffer) >= BUFFER_HIGH_WATER:
+            await self._paused.clear()
+            await self._paused.wait()
+
+    async def pop(self, max_length: int) -> bytes:
+        """The next bytes; what is left decides who goes on."""
+        data = bytes(self.buffer[:max_length])
+        del self.buffer[:max_length]
+        if len(self.buffer) < BUFFER_LOW_WATER:
+            await self._paused.set()
+        if not self.buffer:
+            await self._is_empty.set()
+        return data
 
 
 class HTTP2(H2Protocol):
@@ -72,6 +101,23 @@ class HTTP2(H2Protocol):
             else:
                 await super()._handle_events([event])
         await self._flush()
+
+    async def _create_stream(self, request: h2.events.RequestReceived) -> None:
+        await super()._create_stream(request)
+        # The application has not begun; the buffer is Hypercorn's, and only how it is used is ours.
+        if (buffer := self.stream_buffers.get(request.stream_id)) is not None:
+            buffer.__class__ = Buffer
+
+    async def stream_send(self, event: StreamEvent) -> None:
+        """Send for the application. What it left unfinished is reset: the client would wait for the rest for ever."""
+        if isinstance(event, StreamClosed):
+            buffer = self.stream_buffers.get(event.stream_id)
+            if buffer is not None and not buffer.complete:
+                with suppress(h2.exceptions.ProtocolError):
+                    self.connection.reset_stream(event.stream_id, h2.errors.ErrorCodes.INTERNAL_ERROR)
+                    await self._flush()
+                await self._send_data(event.stream_id)  # finds it closed, and forgets it
+        await super().stream_send(event)
 
     def _may_reset(self) -> bool:
         now = time.monotonic()

@@ -17,6 +17,9 @@ from core.serve.settings import ServerError
 
 KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """When a connection on which nothing moves is found dead: after two minutes. Seconds, seconds, probes."""
+UNSENT: Final = 128 * 1024
+"""Bytes that the kernel keeps for a client beyond what is on its way: without it megabytes wait for one that stalls,
+and a slow one is heard of again only when it has taken a third of them."""
 
 
 @attrs.frozen(eq=False)
@@ -139,7 +142,7 @@ def _set_options(sock: socket.socket, stall: float) -> None:
         return
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    options = {**KEEP_ALIVE, "TCP_USER_TIMEOUT": int(stall * 1000)}
+    options = {**KEEP_ALIVE, "TCP_USER_TIMEOUT": int(stall * 1000), "TCP_NOTSENT_LOWAT": UNSENT}
     for name, value in options.items():
         if (option := getattr(socket, name, None)) is not None and sys.platform == "linux":
             sock.setsockopt(socket.IPPROTO_TCP, option, value)

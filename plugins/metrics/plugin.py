@@ -16,6 +16,7 @@ from plugins.metrics.meters import Meters
 from plugins.metrics.port import host_port, refuse_taken, serving
 from plugins.metrics.run import Run
 from plugins.metrics.scrape import CONTENT_TYPE, page_of
+from plugins.metrics.sums import Sums
 from plugins.metrics.values import Files
 
 
@@ -25,6 +26,7 @@ class _Serves:
 
     run: Run | None = None
     meters: Meters | None = None
+    sums: Sums = attrs.field(factory=Sums)
 
 
 @attrs.frozen(eq=False)
@@ -95,8 +97,8 @@ class Metrics:
         if run is None:
             return Page(b"the server does not serve yet\n", status=503)
         try:
-            return Page(page_of(run), CONTENT_TYPE)
-        except (OSError, ValueError) as error:
+            return Page(page_of(run, self._serves.sums), CONTENT_TYPE)
+        except OSError as error:
             structlog.get_logger().warning("metrics cannot be read", why=str(error))
             return Page(b"the metrics cannot be read; the log says why\n", status=500)
 

@@ -10,22 +10,24 @@ from platform import python_version
 import attrs
 from prometheus_client import CollectorRegistry, Metric, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily
-from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from plugins.metrics.run import Run
+from plugins.metrics.sums import Sums
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The format that every Prometheus reads."""
 
 
-def page_of(run: Run) -> bytes:
-    """The page. Raises OSError or ValueError when the run's directory is gone."""
+def page_of(run: Run, sums: Sums) -> bytes:
+    """The page. Raises OSError when the run's directory is gone."""
     with run.reading() as processes:
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry, path=str(run.directory))
-        registry.register(_System(processes))
-        return generate_latest(registry)
+        if not run.directory.is_dir():
+            raise FileNotFoundError(f"{run.directory} is gone: something else has removed it")
+        counted = sums.text(run.directory)
+    registry = CollectorRegistry()
+    registry.register(_System(processes))
+    return counted.encode() + generate_latest(registry)
 
 
 @attrs.frozen(eq=False)

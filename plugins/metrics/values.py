@@ -1,7 +1,7 @@
 """Numbers that all workers of a server share: each writes its own files, and whoever is scraped sums all of them.
 
-The files, and what reads them, are those of prometheus_client's multiprocess mode. Its metric classes are not used:
-they take their directory from the environment, once, when they are first imported, and a write costs more.
+The files are those of prometheus_client's multiprocess mode. Its metric classes are not used: they take their directory
+from the environment, once, when they are first imported, and a write costs more.
 """
 
 from __future__ import annotations

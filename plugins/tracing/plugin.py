@@ -49,8 +49,8 @@ class Tracing:
     """The name of this service among others."""
     sample_ratio: float = attrs.field(default=1.0, validator=_is_share)
     """The share of the requests that are traced, of those whose client has not decided it."""
-    propagate: bool = True
-    """Whether the upstream is told the trace, by the header traceparent."""
+    propagate: bool = False
+    """Whether the upstream is told the trace, by the header traceparent: for engines that trace, too."""
     _serves: _Serves = attrs.field(init=False, repr=False, factory=_Serves)
 
     @hookimpl

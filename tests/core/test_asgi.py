@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
@@ -317,6 +319,23 @@ async def test_a_body_that_does_not_come_is_a_408() -> None:
     assert peer.sent[0]["status"] == 408
     assert peer.body == b"!invalid_request: the request's body did not come within 0.01 seconds"
     assert (b"connection", b"close") in peer.sent[0]["headers"]
+    assert upstream.log == []
+
+
+async def test_a_body_that_ends_in_the_moment_in_which_it_is_late_gets_one_answer() -> None:
+    served, upstream = gateway(hello, server=ServerConfig(body_timeout=0.01))
+    peer = Peer()
+
+    async def receive() -> MutableMapping[str, Any]:
+        time.sleep(0.02)  # the loop is busy: the limit and the body are there in the same turn  # noqa: ASYNC251
+        coming: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(coming.set_result, None)
+        await coming
+        return data(b"{}")
+
+    with anyio.fail_after(5):
+        await ASGIApp(served)(scope(), receive, peer.send)
+    assert [event["status"] for event in peer.sent if event["type"] == "http.response.start"] == [408]
     assert upstream.log == []
 
 

@@ -68,6 +68,17 @@ async def test_an_answer_without_its_end_is_an_error(path: str) -> None:
     assert (sink.status, sink.body.startswith(b"half held!")) == ((200, True) if "stream" in path else (502, False))
 
 
+async def test_a_told_error_keeps_nothing_of_its_request() -> None:
+    error, cause = UpstreamError("broken"), OSError("the wire")
+    try:
+        raise cause
+    except OSError:
+        error.__cause__ = cause
+    sink, _ = await ask("/api/say", error)
+    assert sink.status == 500
+    assert (error.__traceback__, cause.__traceback__) == (None, None)
+
+
 async def test_a_count_has_no_end_to_wait_for() -> None:
     sink, log = await ask("/api/count", [{"text": "42"}])
     assert (sink.status, sink.body, log) == (200, b"42", ["open", "closed"])

@@ -4,7 +4,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from core.raised import LENGTH, PluginError, in_words, leaves, raise_fault
+from core.raised import LENGTH, PluginError, drop_frames, in_words, leaves, raise_fault
 
 
 class MuteError(Exception):
@@ -48,3 +48,22 @@ async def test_a_cancellation_is_the_tasks_own_only_when_somebody_asked_for_it()
         assert leaves(caught.value)
         raise caught.value
     assert not leaves(cancelled())
+
+
+def test_frames_are_dropped_with_those_of_all_causes() -> None:
+    try:
+        try:
+            try:
+                raise OSError("first")  # noqa: TRY301
+            except OSError:
+                raise KeyError("second")  # noqa: B904  its context is looked at
+        except KeyError as error:
+            raise ValueError("third") from error
+    except ValueError as error:
+        last: BaseException = error
+    chain = [last, last.__cause__, last.__cause__ and last.__cause__.__context__]
+    assert all(error is not None and error.__traceback__ is not None for error in chain)
+    drop_frames(last)
+    assert all(error is not None and error.__traceback__ is None for error in chain)
+    drop_frames(last)
+    drop_frames(None)

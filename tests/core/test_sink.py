@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import MutableMapping
 from typing import Any
 
 import anyio
 import pytest
 
-from core.sink import Sink
+from core.sink import PIECE, Sink
 
 pytestmark = pytest.mark.anyio
 
@@ -37,6 +38,30 @@ async def test_the_head_goes_with_the_first_bytes_and_knows_the_length_of_a_whol
     head, *pieces = await sent((b"a", True), (b"", False), close=True)
     assert head["headers"] == [*HEADERS, (b"connection", b"close")]
     assert [(piece["body"], piece["more_body"]) for piece in pieces] == [(b"a", True), (b"", False)]
+
+
+async def test_a_large_body_goes_in_pieces_and_each_that_is_taken_begins_the_clock_anew() -> None:
+    data = bytes(range(256)) * 600
+    head, *pieces = await sent((data, False))
+    assert head["headers"] == [*HEADERS, (b"content-length", b"153600")]
+    assert b"".join(piece["body"] for piece in pieces) == data
+    assert [(len(piece["body"]), piece["more_body"]) for piece in pieces] == [
+        (PIECE, True),
+        (PIECE, True),
+        (len(data) - 2 * PIECE, False),
+    ]
+    _, *pieces = await sent((data[:PIECE] * 2, True), (b"", False))
+    assert [(len(piece["body"]), piece["more_body"]) for piece in pieces] == [(PIECE, True), (PIECE, True), (0, False)]
+    times: list[float] = []
+
+    async def send(event: MutableMapping[str, Any]) -> None:
+        times.append(sink.since)
+        await asyncio.sleep(0.002)  # so that the clock has moved
+
+    sink = Sink(send, anyio.CancelScope())
+    await sink.start(200, ())
+    await sink.send(data, True)
+    assert times[0] == times[1] < times[2] < times[3]
 
 
 async def test_a_broken_socket_is_a_client_that_is_gone() -> None:

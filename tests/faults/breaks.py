@@ -70,7 +70,9 @@ BREAKS: Final = (
         hangs=True,
         before=(504, "did not begin"),
     ),
-    Break("an error object", (event({"error": {"message": LEAK, "type": "server_error"}}), hang), hangs=True, said="GPU"),
+    Break(
+        "an error object", (event({"error": {"message": LEAK, "type": "server_error"}}), hang), hangs=True, said="GPU"
+    ),
     Break("an error with a status", (event({"error": {"message": LEAK, "code": 503}}), DONE, close), 529, "GPU"),
     Break("a flat error", (event({"object": "error", "message": LEAK, "code": 400}), close), 400, "GPU"),
     Break("an error that is a string", (event({"error": LEAK}), close), said="GPU"),
@@ -78,18 +80,32 @@ BREAKS: Final = (
     Break("an array of errors", (event([{"error": {"message": LEAK, "code": 429}}]), close), 429, "GPU"),
     Break("an event named error", (b"event: error\n" + event({"message": LEAK}), close), said="GPU"),
     Break("an event named error, in words", (b"event: error\ndata: GPU is lost\n\n", close), said="GPU is lost"),
-    Break("an error beside choices", (event({"error": {"message": LEAK, "code": 502}, "choices": []}), close), said="GPU"),
-    Break("finish_reason error", (event({"choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]}), DONE, hang), hangs=True),
+    Break(
+        "an error beside choices", (event({"error": {"message": LEAK, "code": 502}, "choices": []}), close), said="GPU"
+    ),
+    Break(
+        "finish_reason error",
+        (event({"choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]}), DONE, hang),
+        hangs=True,
+    ),
     Break("finish_reason abort", (event({"choices": [{"index": 0, "delta": {}, "finish_reason": "abort"}]}), close)),
     Break("an event that is not JSON", (b"data: <html>502</html>\n\n", hang), hangs=True),
     Break("an event that is an array", (b"data: [1, 2]\n\n", hang), hangs=True),
     Break("an event that is null, then close", (b"data: null\n\n", close)),
     Break("a very deep JSON", (b"data: " + b"[" * 200_000 + b"\n\n", hang), hangs=True),
-    Break("another choice alone", (event({"choices": [{"index": 1, "delta": {"content": "x"}}]}), close), said="broke off"),
-    Break("choices of a wrong type", (event({"choices": {"a": 1}}), event({"choices": [1, None]}), close), said="broke off"),
+    Break(
+        "another choice alone", (event({"choices": [{"index": 1, "delta": {"content": "x"}}]}), close), said="broke off"
+    ),
+    Break(
+        "choices of a wrong type",
+        (event({"choices": {"a": 1}}), event({"choices": [1, None]}), close),
+        said="broke off",
+    ),
     Break("delta of a wrong type", (event({"choices": [{"index": 0, "delta": [1], "finish_reason": None}]}), close)),
     Break("NUL bytes", (b"\0" * 1000, close)),
-    Break("an event without end", (much(b"data: " + b"x" * 1_000_000, 68), hang), said="event of more than", hangs=True),
+    Break(
+        "an event without end", (much(b"data: " + b"x" * 1_000_000, 68), hang), said="event of more than", hangs=True
+    ),
 )
 
 
@@ -100,9 +116,9 @@ def faults() -> list[Fault]:
         head = CHUNKED if kind.chunked else SSE
         said = framed(SAY) if kind.chunked else SAY
         status, words = kind.before or (kind.status, kind.said)
-        shared = {"backend": kind.backend, "hangs": kind.hangs}
-        made.append(Fault(f"{kind.name}, before", (head, *kind.script), status, words, **shared))
-        made.append(Fault(f"{kind.name}, after", (head, said, *kind.script), kind.status, kind.said, SPOKEN, **shared))
+        first = Fault(f"{kind.name}, before", (head, *kind.script), status, words, "", kind.backend, kind.hangs)
+        later = (head, said, *kind.script)
+        made += [first, Fault(f"{kind.name}, after", later, kind.status, kind.said, SPOKEN, kind.backend, kind.hangs)]
     return [*made, *_IN_A_CALL]
 
 
@@ -114,7 +130,15 @@ _IN_A_CALL: Final = (
     Fault("reset, in a call", (SSE, _CALLED, reset), 502, begun=True, arguments='{"a": "b'),
     Fault("close, in thinking", (SSE, _THOUGHT, close), 502, "broke off", begun=True, thinking="Hm"),
     Fault("silence, in thinking", (SSE, _THOUGHT, hang), 504, backend="quick", hangs=True, begun=True, thinking="Hm"),
-    Fault("silence for longer than life is shown", (SSE, hang), 504, "did not begin", backend="patient", hangs=True, begun=True),
+    Fault(
+        "silence for longer than life is shown",
+        (SSE, hang),
+        504,
+        "did not begin",
+        backend="patient",
+        hangs=True,
+        begun=True,
+    ),
 )
 
 UNENDED: Final = (
@@ -123,13 +147,24 @@ UNENDED: Final = (
     Fault("finish_reason, then close", (SSE, SAY, FINISH, close), 200, text=SPOKEN),
     Fault("finish_reason, then reset", (SSE, SAY, FINISH, reset), 200, text=SPOKEN),
     Fault("finish_reason, then silence", (SSE, SAY, FINISH, hang), 200, text=SPOKEN, hangs=True),
-    Fault("finish_reason, then silence, quick", (SSE, SAY, FINISH, hang), 200, text=SPOKEN, hangs=True, backend="quick"),
+    Fault(
+        "finish_reason, then silence, quick", (SSE, SAY, FINISH, hang), 200, text=SPOKEN, hangs=True, backend="quick"
+    ),
     Fault("finish_reason, then half a JSON", (SSE, SAY, FINISH, b'data: {"us', close), 200, text=SPOKEN),
     Fault("finish_reason, then comments", (SSE, SAY, FINISH, for_ever(b": hi\n\n", 0.1)), 200, text=SPOKEN, hangs=True),
     Fault("two finish_reasons", (SSE, SAY, FINISH, FINISH, DONE, close), 200, text=SPOKEN),
+    Fault(
+        "an error after finish_reason",
+        (SSE, SAY, FINISH, event({"error": {"message": LEAK}}), close),
+        502,
+        "GPU",
+        SPOKEN,
+    ),
     Fault("text after the end", (SSE, SAY, FINISH, DONE, SAY, hang), 200, text=SPOKEN, hangs=True),
     Fault("[DONE], then silence", (CHUNKED, framed(SAY + FINISH + DONE), hang), 200, text=SPOKEN, hangs=True),
-    Fault("[DONE], then garbage", (CHUNKED, framed(SAY + FINISH + DONE), b"zz\r\n", hang), 200, text=SPOKEN, hangs=True),
+    Fault(
+        "[DONE], then garbage", (CHUNKED, framed(SAY + FINISH + DONE), b"zz\r\n", hang), 200, text=SPOKEN, hangs=True
+    ),
     Fault("an answer of nothing", (SSE, FINISH, DONE, close), 200),
     Fault("only [DONE]", (SSE, DONE, close), 200),
     Fault("nothing at all", (SSE, close), 502, "broke off"),

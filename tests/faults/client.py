@@ -44,8 +44,7 @@ class Client:
         if self.buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.buffer)
         await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", self.port))
-        limit = {"limit": self.buffer} if self.buffer else {"limit": 1 << 26}
-        self.reader, self.writer = await asyncio.open_connection(sock=sock, **limit)
+        self.reader, self.writer = await asyncio.open_connection(sock=sock, limit=self.buffer or 1 << 26)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -68,7 +67,7 @@ class Client:
         await self.send(head_of(len(body), "/v1/messages", *headers) + body)
 
     async def answer(self, seconds: float = 30) -> Answer:
-        """The next whole answer. Raises Broken, or TimeoutError when it hangs."""
+        """The next whole answer. Raises BrokenAnswerError, or TimeoutError when it hangs."""
         async with asyncio.timeout(seconds):
             return await read_answer(self.reader)
 

@@ -40,7 +40,8 @@ def alone(stage: Stage) -> None:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
-    stage: Stage = pyfuncitem.funcargs["stage"]
+    stage = pyfuncitem.funcargs["stage"]
+    assert isinstance(stage, Stage)
     if not stage.begun:
         for item in pyfuncitem.session.items:
             if _is_here(item, pyfuncitem):

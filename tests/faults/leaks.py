@@ -7,6 +7,7 @@ from typing import Final
 KEY: Final = "sk-upstream-0123456789abcdef"
 TOKEN: Final = "tok81b2c3d4e5f6"
 HOST: Final = "127.0.0.1"
+NOWHERE: Final = "engine-7.invalid"
 LEAK: Final = (
     f"GPU 0 is lost: Bearer {KEY} token {TOKEN} at http://{HOST}:PORT5/v1/chat/completions, {HOST}:PORT5 "
     f"(HTTPConnectionPool(host='{HOST}', port=PORT5))\n"
@@ -14,4 +15,4 @@ LEAK: Final = (
 )
 """PORT5 stands for the upstream's own."""
 
-FORBIDDEN: Final = (KEY, TOKEN, HOST, "Traceback", "engine.py", "RuntimeError", "/srv/", "sk-client-0815")
+FORBIDDEN: Final = (KEY, TOKEN, HOST, NOWHERE, "Traceback", "engine.py", "RuntimeError", "/srv/", "sk-client-0815")

@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from tests.faults.fault import Fault
-from tests.faults.reader import Answer, Broken
+from tests.faults.reader import Answer, BrokenAnswerError
 from tests.faults.script import Exchange
 from tests.faults.stage import Stage
 
@@ -61,7 +61,7 @@ async def _one(stage: Stage, outcome: Outcome) -> None:
             if answer.headers.get("connection") != "close":
                 await client.send(b"GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n")
                 outcome.goes_on = (await client.answer()).status == 200
-    except (Broken, OSError, TimeoutError) as error:
+    except (BrokenAnswerError, OSError, TimeoutError) as error:
         outcome.broken = f"{type(error).__name__}: {error}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 
-class Broken(Exception):
+class BrokenAnswerError(Exception):
     """The answer is not what HTTP allows, or ends before its end."""
 
 
@@ -29,7 +29,7 @@ class Answer:
 
 
 async def read_answer(reader: asyncio.StreamReader) -> Answer:
-    """One whole answer. Raises Broken when it is not whole."""
+    """One whole answer. Raises BrokenAnswerError when it is not whole."""
     time = asyncio.get_running_loop().time
     answer = Answer()
     try:
@@ -38,16 +38,16 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
         answer.raw = line + await reader.readuntil(b"\r\n\r\n")
         version, status, *_ = line.split(b" ", 2)
         if version != b"HTTP/1.1":
-            raise Broken(f"no status line: {line!r}")
+            raise BrokenAnswerError(f"no status line: {line!r}")
         answer.status = int(status)
         for header in answer.raw[len(line) :].rstrip(b"\r\n").split(b"\r\n"):
             name, _, value = header.decode("latin-1").partition(":")
             if name.lower() in answer.headers and name.lower() != "set-cookie":
-                raise Broken(f"the header {name} twice")
+                raise BrokenAnswerError(f"the header {name} twice")
             answer.headers[name.lower()] = value.strip()
         await _read_body(reader, answer)
     except (asyncio.IncompleteReadError, ConnectionError) as error:
-        raise Broken(f"cut off after {answer.raw[-300:]!r} {answer.body[-300:]!r}: {error!r}") from error
+        raise BrokenAnswerError(f"cut off after {answer.raw[-300:]!r} {answer.body[-300:]!r}: {error!r}") from error
     answer.ended = time()
     return answer
 
@@ -55,17 +55,17 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
 async def _read_body(reader: asyncio.StreamReader, answer: Answer) -> None:
     if answer.headers.get("transfer-encoding") == "chunked":
         if "content-length" in answer.headers:
-            raise Broken("both chunks and a length")
+            raise BrokenAnswerError("both chunks and a length")
         while size := int((await reader.readuntil(b"\r\n"))[:-2], 16):
             answer.body += await reader.readexactly(size)
             if await reader.readexactly(2) != b"\r\n":
-                raise Broken("a chunk does not end with its line")
+                raise BrokenAnswerError("a chunk does not end with its line")
         if await reader.readexactly(2) != b"\r\n":
-            raise Broken("something follows the last chunk")
+            raise BrokenAnswerError("something follows the last chunk")
     elif "content-length" in answer.headers:
         answer.body = await reader.readexactly(int(answer.headers["content-length"]))
     else:
-        raise Broken(f"neither chunks nor a length: {answer.headers}")
+        raise BrokenAnswerError(f"neither chunks nor a length: {answer.headers}")
 
 
 @attrs.define

@@ -48,14 +48,14 @@ Step = Callable[[Exchange], Awaitable[None]]
 Script = tuple[Step | bytes, ...]
 
 
-class Ended(Exception):
+class EndedError(Exception):
     """The script wants nothing more of this connection."""
 
 
 async def close(exchange: Exchange) -> None:
     """End the connection in order, once what was sent has gone."""
     exchange.writer.close()
-    raise Ended
+    raise EndedError
 
 
 async def reset(exchange: Exchange) -> None:
@@ -64,7 +64,7 @@ async def reset(exchange: Exchange) -> None:
     sock = exchange.writer.get_extra_info("socket")
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     exchange.writer.transport.abort()
-    raise Ended
+    raise EndedError
 
 
 async def hang(exchange: Exchange) -> None:
@@ -72,7 +72,7 @@ async def hang(exchange: Exchange) -> None:
     with suppress(OSError):
         while await exchange.reader.read(PIECE):
             pass
-    raise Ended
+    raise EndedError
 
 
 async def wait(exchange: Exchange) -> None:
@@ -100,7 +100,7 @@ def for_ever(data: bytes, every: float = 0.0) -> Step:
                 await asyncio.sleep(every)
         finally:
             gone.cancel()
-        raise Ended
+        raise EndedError
 
     return step
 
@@ -126,6 +126,9 @@ def much(data: bytes, times: int) -> Step:
     return step
 
 
+UNKNOWN: Script = (b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n", close)
+
+
 class Upstream:
     """Listens on one port; each request is answered by the script that `scripts` has for the model it names, up to "#".
 
@@ -139,6 +142,7 @@ class Upstream:
         self._scripts = scripts
         self._door = door
         self._server: asyncio.Server | None = None
+        self._came = asyncio.Event()
 
     @property
     def url(self) -> str:
@@ -156,7 +160,7 @@ class Upstream:
         """The exchange for this model, once it is there."""
         async with asyncio.timeout(10):
             while len(self.exchanges[model]) <= number:
-                await asyncio.sleep(0.005)
+                await self._came.wait()
         return self.exchanges[model][number]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -171,7 +175,7 @@ class Upstream:
                 script = self._door if self._door is not None else await self._read(exchange)
                 for step in script:
                     await (exchange.send(step) if isinstance(step, bytes) else step(exchange))
-        except (Ended, OSError, asyncio.IncompleteReadError):
+        except (EndedError, OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             exchange.end()
@@ -184,4 +188,6 @@ class Upstream:
         exchange.request = json.loads(await exchange.reader.readexactly(length))
         model = exchange.request["model"]
         self.exchanges[model].append(exchange)
-        return self._scripts[model.partition("#")[0]]
+        self._came.set()
+        self._came = asyncio.Event()
+        return self._scripts.get(model.partition("#")[0], UNKNOWN)

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from tests.faults.client import Client
-from tests.faults.leaks import KEY, TOKEN
+from tests.faults.leaks import KEY, NOWHERE, TOKEN
 from tests.faults.script import Script, Upstream, close, hang, reset
 from tests.server.serve import Serve, serve
 
@@ -98,7 +98,8 @@ class Stage:
             with socket.socket() as refuses, full() as port:
                 refuses.bind(("127.0.0.1", 0))
                 urls |= {"refuses": f"http://127.0.0.1:{refuses.getsockname()[1]}/v1"}
-                urls |= {"full": f"http://127.0.0.1:{port}/v1"}
+                urls |= {"full": f"http://127.0.0.1:{port}/v1", "nowhere": f"http://{NOWHERE}:81/v1"}
+                urls |= {"plain": tls(doors["greets"].url), "mute": tls(doors["hangs"].url)}
                 with serve(directory, "--worker-class", worker, tables=tables(urls)) as self.served:
                     yield
         finally:
@@ -108,6 +109,10 @@ class Stage:
             self._loop.call_soon_threadsafe(self._loop.stop)
             thread.join()
             self._loop.close()
+
+
+def tls(url: str) -> str:
+    return url.replace("http:", "https:")
 
 
 async def _end_all() -> None:

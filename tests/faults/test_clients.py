@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.faults.client import body_of, head_of
-from tests.faults.reader import Broken, read_answer, read_stream
+from tests.faults.reader import BrokenAnswerError, read_answer, read_stream
 from tests.faults.scenes import LARGE
 from tests.faults.script import Exchange
 from tests.faults.stage import CLIENT, Stage
@@ -74,7 +74,7 @@ async def test_one_that_takes_nothing_of_a_flood(stage: Stage) -> None:
         await gone(exchange, began, CLIENT + 3)
         assert exchange.ended_at - began > 0.9 * CLIENT
         assert exchange.accepted < AHEAD
-        with pytest.raises(Broken):
+        with pytest.raises(BrokenAnswerError):
             await client.answer(5)
 
 

@@ -18,7 +18,7 @@ async def test_life_is_shown_before_the_first_token(stage: Stage) -> None:
         await asyncio.sleep(0.1)
         (exchange,) = stage.upstream.exchanges["patient.late token"]
         exchange.go.set()
-        rest = await client.until(b"message_stop\"}\n\n\r\n0\r\n\r\n")
+        rest = await client.until(b'message_stop"}\n\n\r\n0\r\n\r\n')
     assert b"Gr" in rest
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.faults.table import TABLE
 from tests.faults.fault import TYPES, Fault
 from tests.faults.leaks import FORBIDDEN
 from tests.faults.outcomes import Outcome
 from tests.faults.reader import Answer, read_stream
+from tests.faults.table import TABLE
 
 CLOSED_WITHIN = 2.0
 """Seconds from the client's last byte to the end of the upstream's connection."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -130,25 +131,26 @@ async def test_a_short_key_is_no_secret() -> None:
 
 
 @pytest.fixture
-def written(capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[pytest.CaptureFixture[bytes]]:
+def written() -> Iterator[io.BytesIO]:
     """What the application's own configuration of the log writes."""
-    before = structlog.get_config()
+    out = io.BytesIO()
     configure_logs()
-    yield capfdbinary
-    structlog.configure(**before)
+    structlog.configure(logger_factory=structlog.BytesLoggerFactory(out))
+    yield out
+    structlog.reset_defaults()
 
 
 WILD = 'line\nbreak \u2028 quote" back\\slash \ud800 nul\0 \x1b[31m ü'
 
 
-async def test_whatever_is_in_it_is_one_line_of_json(written: pytest.CaptureFixture[bytes]) -> None:
+async def test_whatever_is_in_it_is_one_line_of_json(written: io.BytesIO) -> None:
     http = HTTPRequest("POST", f"/{WILD}", headers=[(b"user-agent", bytes(range(1, 256)))])
     record = full(
         http=http, request=Request("message", model=WILD), error=UpstreamError(WILD), usage=Usage(2**70, -(2**63))
     )
     async with AccessLog().exchange(record):
         pass
-    out = written.readouterr().out
+    out = written.getvalue()
     assert out.count(b"\n") == 1
     line = json.loads(out)
     assert line["model"] == WILD.replace("\ud800", "?")

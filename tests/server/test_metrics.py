@@ -66,6 +66,8 @@ def test_two_workers_of_hookline_serve(tmp_path: Path) -> None:
         wait_until(lambda: value(scrape(served.url), "hookline_workers") == 2)
         ask(served.url)
         assert {requests(served.url) for _ in range(6)} == {total + REQUESTS}
+        reload(served, tmp_path)
+        assert {requests(served.url) for _ in range(6)} == {total + REQUESTS}
         assert value(scrape(served.url), "hookline_requests_in_flight") == 0
         assert served.end() == 0
         assert runs(tmp_path) == []
@@ -76,6 +78,13 @@ def kill_one(served: Serve) -> None:
     first = served.workers()[0]
     os.kill(first, signal.SIGKILL)
     wait_until(lambda: value(scrape(served.url), "hookline_workers") == 1)
+
+
+def reload(served: Serve, directory: Path) -> None:
+    """Have both workers make a new plugin."""
+    tables = directory / "pipelines.toml"
+    tables.write_text(f"{tables.read_text()}[metrics]\nmax_models = 7\n")
+    wait_until(lambda: len(served.lines("reloaded")) == 2)
 
 
 def test_two_workers_of_hypercorn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ url = "{upstream}"
 [tracing]
 endpoint = "{collector}"
 service_name = "mine"
+propagate = true
 """
 BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "private words"}]}
 

@@ -60,6 +60,8 @@ class Hello:
             os.kill(os.getpid(), signal.SIGKILL)
         elif path in {"/drain", "/forever", "/never", "/flood"}:
             await self._stream(path, receive, send)
+        elif path == "/half":  # forgets to end
+            await _begin(send)
         elif path == "/about":
             await _answer(send, b"%d %d" % (os.getpid(), self.reloads))
         else:

@@ -5,6 +5,8 @@ import asyncio
 import h2.errors
 import h2.events
 import pytest
+from hypercorn.asyncio.worker_context import EventWrapper
+from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, BUFFER_LOW_WATER, BufferCompleteError
 
 from core.serve import protocols
 from tests.core.serve.served import CLOSE, HTTP2, Served, request, serving
@@ -195,4 +197,39 @@ async def test_while_it_drains_a_new_stream_is_refused_and_a_running_one_ends() 
         served.app.begin_drain()
         await client.event(h2.events.StreamEnded, running)
         await draining
+        client.client.socket.close()
+
+
+async def test_a_request_waits_for_the_window_that_its_client_closed() -> None:
+    buffer = protocols.Buffer(EventWrapper)
+    for size in (BUFFER_HIGH_WATER - 1, 1):
+        pushing = asyncio.create_task(buffer.push(b"x" * size))
+        await asyncio.sleep(0)
+        assert pushing.done() == (size > 1)
+    assert await buffer.pop(0) == b""
+    await asyncio.sleep(0)
+    assert not pushing.done()
+    assert len(await buffer.pop(int(BUFFER_LOW_WATER))) == BUFFER_LOW_WATER
+    await asyncio.sleep(0)
+    assert not pushing.done()
+    assert len(await buffer.pop(1)) == 1
+    await asyncio.wait_for(pushing, 5)
+    assert len(await buffer.pop(BUFFER_HIGH_WATER)) == BUFFER_LOW_WATER - 1
+    await asyncio.wait_for(buffer.drain(), 5)
+    buffer.set_complete()
+    with pytest.raises(BufferCompleteError):
+        await buffer.push(b"x")
+
+
+async def test_an_answer_that_is_not_ended_is_reset_and_no_other() -> None:
+    async with serving() as served:
+        client = HTTP2(await served.connect())
+        half = client.begin("/half")
+        await client.flush()
+        reset = await client.event(h2.events.StreamReset, half)
+        assert isinstance(reset, h2.events.StreamReset)
+        assert reset.error_code == h2.errors.ErrorCodes.INTERNAL_ERROR
+        whole = client.begin()
+        await client.flush()
+        await client.event(h2.events.StreamEnded, whole)
         client.client.socket.close()

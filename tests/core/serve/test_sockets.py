@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.serve.settings import ServerError
-from core.serve.sockets import host_port, open_doors
+from core.serve.sockets import UNSENT, host_port, open_doors
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ def test_connections_inherit_what_cuts_them() -> None:
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 65_000
         assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT) == UNSENT
         accepted.close()
     doors.close()
 

@@ -10,6 +10,7 @@ import pytest
 
 from plugins.metrics.run import Run, run_name
 from plugins.metrics.scrape import page_of
+from plugins.metrics.sums import Sums
 from plugins.metrics.values import Files, Metric
 from tests.plugins.metrics.samples import parsed, value
 
@@ -50,9 +51,9 @@ def test_two_servers_have_two(tmp_path: Path) -> None:
     one, other = Run.join(tmp_path / "b", "one"), Run.join(tmp_path / "b", "other")
     count(one, 1)
     count(other, 2)
-    assert value(parsed(page_of(one)), "c_total") == 1
+    assert value(parsed(page_of(one, Sums())), "c_total") == 1
     one.leave()
-    assert value(parsed(page_of(other)), "c_total") == 2
+    assert value(parsed(page_of(other, Sums())), "c_total") == 2
     other.leave()
 
 
@@ -62,7 +63,7 @@ def test_the_dead_still_count_but_are_not_there_any_more(tmp_path: Path, times: 
     count(run, 1)
     for _ in range(times):
         in_another_process(lambda: count(Run.join(tmp_path / "b", "r"), 10))
-        found = parsed(page_of(run))
+        found = parsed(page_of(run, Sums()))
     assert value(found, "c_total") == 1 + 10 * times
     assert value(found, "g") == 1
     assert value(found, "hookline_workers") == 1

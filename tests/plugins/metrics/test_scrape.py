@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.metadata import version
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from plugins.metrics.meters import Meters
 from plugins.metrics.run import Run
 from plugins.metrics.scrape import page_of
+from plugins.metrics.sums import Sums
 from plugins.metrics.values import Files
 from tests.plugins.metrics.samples import answered, parsed, value
 
@@ -19,7 +21,7 @@ def test_two_seats_are_one_page(tmp_path: Path) -> None:
         meters = Meters(Files(run.directory, run.seat), 5)
         meters.began("p")
         meters.ended(answered())
-    first, second = (parsed(page_of(run)) for run in runs)
+    first, second = (parsed(page_of(run, Sums())) for run in runs)
     assert first.keys() == second.keys()
     assert value(first, "hookline_requests_total", outcome="end_turn") == 2
     assert value(first, "hookline_build_info", version=version("hookline")) == 1
@@ -31,16 +33,18 @@ def test_two_seats_are_one_page(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
 def test_what_the_system_knows(tmp_path: Path) -> None:
     run = Run.join(tmp_path / "b", "r")
-    found = parsed(page_of(run))
-    assert value(found, "process_resident_memory_bytes") > 1e6
-    assert value(found, "process_open_fds") > 2
-    assert value(found, "process_start_time_seconds") > 1e9
+    found = parsed(page_of(run, Sums()))
+    pid = str(os.getpid())
+    assert value(found, "process_cpu_seconds_total", pid=pid) > 0
+    assert value(found, "process_resident_memory_bytes", pid=pid) > 1e6
+    assert value(found, "process_open_fds", pid=pid) > 2
+    assert value(found, "process_start_time_seconds", pid=pid) > 1e9
     run.leave()
 
 
 def test_a_directory_that_somebody_removed(tmp_path: Path) -> None:
     run = Run.join(tmp_path / "b", "r")
     shutil.rmtree(run.directory)
-    with pytest.raises((OSError, ValueError)):
-        page_of(run)
+    with pytest.raises(OSError, match="something else has removed it"):
+        page_of(run, Sums())
     run.leave()

@@ -29,10 +29,10 @@ def test_the_files_of_several_are_summed(tmp_path: Path) -> None:
     assert read(tmp_path, "g") == 5
 
 
-def test_a_value_is_there_before_it_is_changed_and_can_be_set(tmp_path: Path) -> None:
+def test_a_value_is_there_before_it_is_changed(tmp_path: Path) -> None:
     value = Files(tmp_path, "1-a").value("counter", COUNT, ["x"], suffix="_total")
     assert read(tmp_path, "c_total", who="x") == 0
-    value.set(7)
+    value.add(7)
     value.add(-2)
     assert read(tmp_path, "c_total", who="x") == 5
 

@@ -7,22 +7,22 @@ from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
-from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
+from opentelemetry.proto.trace.v1 import trace_pb2 as otlp
 
 from core import Candidate, HTTPRequest, Record, Request, Route, Stop, Usage
+from plugins.tracing.spans import Span
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
 
 
-class Kept(SpanProcessor):
+class Kept:
     """Keeps the spans that it is given."""
 
     def __init__(self) -> None:
-        self.spans: list[ReadableSpan] = []
+        self.spans: list[Span] = []
 
-    def on_end(self, span: ReadableSpan) -> None:
+    def on_end(self, span: Span) -> None:
         self.spans.append(span)
 
 
@@ -39,7 +39,7 @@ def answered(*headers: tuple[str, str]) -> Record:
     return record
 
 
-def received(body: bytes) -> list[Span]:
+def received(body: bytes) -> list[otlp.Span]:
     """The spans of a request to the collector."""
     return [
         span

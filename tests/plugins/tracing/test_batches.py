@@ -5,13 +5,13 @@ import time
 
 import httpx
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from structlog.testing import capture_logs
 
 from plugins.tracing import batches
 from plugins.tracing.batches import Exporter, sending
 from plugins.tracing.encoding import Encoder
+from plugins.tracing.spans import Span
 from plugins.tracing.tracer import Tracer
 from tests.plugins.tracing.samples import Kept, answered, received
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 ENDPOINT = "http://user:secret@collector:4318/v1/traces?key=secret"
 
 
-async def spans() -> list[ReadableSpan]:
+async def spans() -> list[Span]:
     kept = Kept()
     async with Tracer(kept, 1.0, {}).begin(answered()):
         pass
