@@ -10,6 +10,7 @@ from core.deltas import Delta, Model, State, Stop, Text, Thinking, ToolUse, Usag
 from core.errors import ConfigError, GatewayError, Kind, RequestError, UpstreamError
 from core.estimate import TokenEstimate, estimate_input_tokens, estimate_tokens
 from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, UpstreamCall, hookimpl
+from core.identity import fresh_id
 from core.page import Page
 from core.record import Record
 from core.request import (
@@ -84,6 +85,7 @@ __all__ = [
     "Usage",
     "estimate_input_tokens",
     "estimate_tokens",
+    "fresh_id",
     "hookimpl",
     "whole_table",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
@@ -13,10 +12,12 @@ import structlog
 
 from core.config import ServerConfig
 from core.config_file import ConfigFile
+from core.cut import Cut
 from core.errors import GatewayError, RequestError
 from core.gateway import Gateway, going
 from core.generations import Generations
 from core.health import health_page
+from core.identity import fresh_id
 from core.orphan import shutdown_asked
 from core.page import Page
 from core.reload import Reloader
@@ -108,17 +109,17 @@ class ASGIApp:
         if scope["method"] in {"GET", "HEAD"} and (page := health_page(path, ready=not self.draining)):
             await _send_page(send, page, head=scope["method"] == "HEAD")
             return
-        # A scope and one plain task: all that a task group does beyond them costs as much as the mapping.
+        # A task group for the request and its watcher would cost as much as the whole mapping.
         with self._generations.current as gateway:
-            with anyio.CancelScope() as cancel:
-                sink = Sink(send, cancel)
+            with Cut() as cut:
+                sink = Sink(send, cut.now)
                 self._open.add(sink)
                 try:
                     await self._serve(gateway, scope, path, receive, sink)
                 finally:
                     self._open.discard(sink)
             if sink.late:
-                await self._serve(gateway, scope, path, receive, Sink(send, anyio.CancelScope()), late=True)
+                await self._serve(gateway, scope, path, receive, Sink(send, Cut().now), late=True)
 
     async def _serve(
         self,
@@ -151,7 +152,7 @@ class ASGIApp:
             query=scope["query_string"],
             headers=scope["headers"],
             body=body,
-            id=f"req_{secrets.token_hex(12)}",
+            id=fresh_id("req_"),
             client=f"{client[0]}:{client[1]}" if client else "",
         )
         # A body that was not read to its end spoils an HTTP/1 connection for the next request.

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import anyio
-import attrs
 import structlog
 
 from core.around import Around
 from core.culprit import FAULTS, notes_of
+from core.cut import Cut
 from core.deltas import Stop
 from core.errors import GatewayError, RequestError, UpstreamError
 from core.hookspecs import UpstreamCall
@@ -136,15 +136,16 @@ class Gateway:
         back = pipeline.backs.get(route.backend)
         if back is None:
             raise RequestError(f"model: {request.model} goes to a backend that is not here", kind="not_found")
-        with anyio.CancelScope() as scope:
-            vigil = Vigil(back.client.backend, self.server.ping_interval, give_up=scope.cancel, ping=out.ping)
+        with Cut() as cut:
+            vigil = Vigil(back.client.backend, self.server.ping_interval, give_up=cut.now, ping=out.ping)
             self._vigils.add(vigil)
             try:
                 await self._attempt(back, request, route, out, vigil)
             finally:
                 self._vigils.discard(vigil)
                 vigil.end()
-        if vigil.error is not None and scope.cancelled_caught:
+            return
+        if vigil.error is not None:
             raise vigil.error
 
     async def _attempt(self, back: Back, request: Request, route: Route, out: Outlet, vigil: Vigil) -> None:
@@ -231,7 +232,7 @@ class Gateway:
         for mount, pipeline in self._mounts:
             prefix = mount.rstrip("/")
             if http.path == prefix or http.path.startswith(prefix + "/"):
-                return pipeline, attrs.evolve(http, mount=prefix, path=http.path[len(prefix) :]), None
+                return pipeline, http.below(prefix), None
         here = ", ".join(mount for mount, _ in self._mounts)
         error = RequestError(
             f"{http.path}: there is nothing here; this server's paths begin with {here}", kind="not_found"

@@ -56,7 +56,11 @@ class Outlet:
             return False
         self.record.note(deltas)
         data = self.say("feed", deltas)
-        await self.write(data)
+        if self.started and self._pinging is None:
+            if data:
+                await self._send(data, last=False)
+        else:
+            await self.write(data)
         return bool(data)
 
     async def finish(self, deltas: Sequence[Delta]) -> None:
@@ -111,14 +115,16 @@ class Outlet:
         await self._out(data, last=last)
 
     async def _out(self, data: bytes, *, last: bool) -> None:
-        head = self.head() if not self.started and self.answer is not None else None
+        if not self.started and self.answer is not None:
+            self.record.status, headers = self.head()
+            self.started = True
+            self.record.first = time.monotonic()
+            await self.sink.start(self.record.status, headers)
+        await self._send(data, last=last)
+
+    async def _send(self, data: bytes, *, last: bool) -> None:
+        self.ended = last
         try:
-            if head is not None:
-                self.started = True
-                self.record.status, headers = head
-                self.record.first = time.monotonic()
-                await self.sink.start(self.record.status, headers)
-            self.ended = last
             await self.sink.send(data, not last)
         except OSError as error:
             note(error, "sending to the client")

@@ -34,6 +34,11 @@ class HTTPRequest:
     id: str = ""
     client: str = ""
 
+    def below(self, mount: str) -> HTTPRequest:
+        """The same request as it is seen from `mount`, with which its path begins."""
+        path = self.path[len(mount) :]
+        return HTTPRequest(self.method, path, mount, self.query, self.headers, self.body, self.id, self.client)
+
     def header(self, name: str) -> str:
         """The first header of that name, or ""."""
         wanted = name.lower().encode()

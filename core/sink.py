@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, Final
 
-import anyio
-
 PIECE: Final = 64 * 1024
 """Bytes of which a client must take so many within the limit."""
 
@@ -19,28 +17,28 @@ class Sink:
     """Sends an answer; a body that is complete at once gets its content-length.
 
     `since` is when the client began to take what is being sent (the loop's time), 0 when nothing is; with `close` its
-    connection ends with the answer.
+    connection ends with the answer. `end` ends the request.
     """
 
-    def __init__(self, send: Send, scope: anyio.CancelScope) -> None:
+    def __init__(self, send: Send, end: Callable[[], None]) -> None:
         self.gone = False
         self.late = False
         self.close = False
         self.since = 0.0
         self._send = send
-        self._scope = scope
+        self._end = end
         self._head: Event | None = None
         self._time = asyncio.get_running_loop().time
 
     def give_up(self) -> None:
         """Nothing reaches the client any more: end its request."""
         self.gone = True
-        self._scope.cancel()
+        self._end()
 
     def be_late(self) -> None:
         """The body did not come in time."""
         self.late = True
-        self._scope.cancel()
+        self._end()
 
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Keep status and headers for the first bytes."""

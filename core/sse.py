@@ -45,7 +45,18 @@ class EventDecoder:
         *blocks, rest = b"".join(self._parts).split(b"\n\n")
         self._parts = [rest] if rest else []
         self._size = len(rest)
-        return [event for block in blocks if (event := self._read(block))]
+        if self._start:
+            return [event for block in blocks if (event := self._read(block))]
+        # Most blocks are one line of data.
+        return [
+            event
+            for block in blocks
+            if (
+                event := Event("", block[6:])
+                if block.startswith(b"data: ") and b"\n" not in block
+                else self._read(block)
+            )
+        ]
 
     def flush(self) -> list[Event]:
         """The last event of a peer that ended without its blank line."""

@@ -63,6 +63,28 @@ class Arguments:
         self._came.append(text)
         return ()
 
+    def more(self, text: Any) -> str | None:
+        """What `add` and `pull` would make of a piece within an object that has begun; None where that is not all."""
+        if (
+            text.__class__ is not str
+            or not text
+            or not text.isascii()
+            or self._begin not in _BEGINNINGS
+            or self._sent != len(self._out)
+            or self._joiner.holds
+        ):
+            return None
+        return self._scan_more(text)
+
+    def _scan_more(self, text: str) -> str | None:
+        if not self._scanner.stays_open(text):
+            return None
+        piece, _ = self._scanner.feed(text)
+        self._out.append(piece)
+        self._came.append(text)
+        self._sent += 1
+        return piece
+
     def repeats(self, text: str) -> bool:
         """Whether the text is all of these arguments again, or their last piece: some engines send the end twice."""
         return self.complete and text.strip() in (self._last, self._whole)

@@ -6,8 +6,9 @@ From here on nothing knows which of the two it was: a whole completion is a stre
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from core.chat.alike import Alike
 from core.chat.failures import clean, failure_in
 from core.chat.problems import Problems
 from core.chat.text import loads
@@ -32,10 +33,10 @@ _FIRST: Final = (0, None, "0", "")
 def the_choice(chunk: Chunk) -> dict[str, Any]:
     """The choice that matters (`index` 0, or none given), or {}: chunks are untrusted."""
     choices = chunk.get("choices")
-    if not isinstance(choices, list):
+    if choices.__class__ is not list:
         return _EMPTY
     for choice in choices:
-        if isinstance(choice, dict) and choice.get("index") in _FIRST:
+        if choice.__class__ is dict and choice.get("index") in _FIRST:
             return choice
     return _EMPTY
 
@@ -43,7 +44,17 @@ def the_choice(chunk: Chunk) -> dict[str, Any]:
 def the_delta(choice: dict[str, Any]) -> dict[str, Any]:
     """The choice's delta, or {} (Azure sends choices without one)."""
     delta = choice.get("delta")
-    return delta if isinstance(delta, dict) else _EMPTY
+    return delta if delta.__class__ is dict else _EMPTY
+
+
+def _plain(value: Any) -> bool:
+    """Whether an event's JSON is what nearly all are: a piece of the answer, no error and no end, with one choice."""
+    try:
+        (choice,) = value["choices"]
+        whole = choice["delta"].__class__ is dict and choice["index"] == 0 and choice["finish_reason"] is None
+        return whole and "error" not in value and value["object"] == "chat.completion.chunk"
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def _message(choice: dict[str, Any]) -> bool:
@@ -94,6 +105,7 @@ class ChunkReader:
         self._body: list[bytes] = []
         self._size = 0
         self._begun = False
+        self._alike = Alike()
 
     def feed(self, data: bytes) -> list[Chunk]:
         """The chunks that these bytes complete."""
@@ -167,8 +179,16 @@ class ChunkReader:
 
     def _chunks(self, events: list[Event], *, last: bool = False) -> list[Chunk]:
         chunks: list[Chunk] = []
+        run: list[str] = []
         for event in events:
-            if event.data == b"[DONE]" or event.data.strip() == b"[DONE]":
+            data = event.data
+            if not event.name and (text := self._alike.text(data)) is not None:
+                run.append(text)
+                continue
+            if run:
+                chunks.append(self._alike.chunk("".join(run)))
+                run = []
+            if data.strip() == b"[DONE]":
                 self.done = True
                 if not self.finished:
                     # [DONE] is the upstream's word that it finished, also when it gave no reason (llama-cpp-python).
@@ -180,12 +200,17 @@ class ChunkReader:
                 break
             if chunk is not None:
                 chunks.append(chunk)
+        if run:
+            chunks.append(self._alike.chunk("".join(run)))
         return chunks
 
     def _chunk(self, event: Event, *, last: bool) -> Chunk | None:
         foreign = event.name not in ("", "message", "error")
         try:
             value = loads(event.data) if event.data.strip() else None
+            if self._begun and self._problem is None and not event.name and value is not None and _plain(value):
+                self._alike.learn(event.data, value)
+                return cast("Chunk", value)
         except ValueError:
             if event.name == "error":
                 self._fail(event.data.decode("utf-8", "replace"))

@@ -53,6 +53,7 @@ class UpstreamClient:
         key_header: str = AUTHORIZATION,
     ) -> None:
         self.backend = backend
+        self._head: tuple[httpx.URL, list[tuple[bytes, bytes]]] | None = None
         self._overridden: tuple[Dialect, Dialect] | None = None
         self._transport = transport or make_transport(backend)
         self._headers = fixed_headers(backend, key_header)
@@ -118,7 +119,10 @@ class UpstreamClient:
     async def _post(
         self, target: httpx.URL, body: bytes, hide: list[str], problem: Problems | None = None
     ) -> httpx.Response:
-        request = httpx.Request("POST", target, headers=self._headers, content=body, extensions=self._extensions)
+        # Complete as it is: httpx would work out host and length at each request, and copy the headers twice.
+        headers = [*self._heads(target), (b"content-length", b"%d" % len(body))]
+        stream = httpx.ByteStream(body)
+        request = httpx.Request("POST", target, headers=headers, stream=stream, extensions=self._extensions)
         response = await self._send(request)
         if response.is_success:
             return response
@@ -128,6 +132,13 @@ class UpstreamClient:
             raise failure(response.status_code, response.headers, told, hide=hide, asked=asked, problem=problem)
         finally:
             await response.aclose()
+
+    def _heads(self, target: httpx.URL) -> list[tuple[bytes, bytes]]:
+        """The headers of every request to that address, but for the length."""
+        if self._head is None or self._head[0] is not target:
+            request = httpx.Request("POST", target, headers=self._headers)
+            self._head = (target, [pair for pair in request.headers.raw if pair[0].lower() != b"content-length"])
+        return self._head[1]
 
     async def _send(self, request: httpx.Request) -> httpx.Response:
         try:

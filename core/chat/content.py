@@ -50,7 +50,9 @@ class Content:
         delta = the_delta(the_choice(chunk))
         if delta:
             self._delta(delta, out)
-        usage = usage_of(chunk) if self._counts is None else self._counts(chunk) or usage_of(chunk)
+        usage = None if self._counts is None else self._counts(chunk)
+        if usage is None and (chunk.get("usage") or chunk.get("x_groq")):
+            usage = usage_of(chunk)
         if usage is not None and (usage.input_tokens or usage.output_tokens):
             self._usage = together(self._usage, usage)
             out.append(self._usage)
@@ -71,7 +73,10 @@ class Content:
             self._say(Thinking, thought, out)
         content = delta.get("content")
         if content:
-            self._content(content, out)
+            if content.__class__ is str:
+                self._say(Text, content, out)
+            else:
+                self._parts(content, out)
         refusal = delta.get("refusal")
         if refusal and isinstance(refusal, str):
             self._say(Text, refusal, out)
@@ -82,10 +87,7 @@ class Content:
         elif legacy and isinstance(legacy, dict):
             self._call([{"index": 0, "function": legacy}], out)
 
-    def _content(self, content: Any, out: list[Delta]) -> None:
-        if isinstance(content, str):
-            self._say(Text, content, out)
-            return
+    def _parts(self, content: Any, out: list[Delta]) -> None:
         for part in content if isinstance(content, list) else []:
             # Mistral sends its reasoning and text as parts: {"type": "thinking", "thinking": [{"type": "text", …}]}.
             if isinstance(part, dict) and part.get("type") in ("thinking", "reasoning"):
@@ -100,7 +102,10 @@ class Content:
                 self._give_back(out)
             self._kind = kind
         if text := self._joiner.feed(text):
-            self._emit(kind(text), out)
+            if self._calls is None:
+                out.append(kind(text))
+            else:
+                self._emit(kind(text), out)
 
     def _end_text(self, out: list[Delta]) -> None:
         """Let half a character go before something else follows it."""

@@ -52,6 +52,10 @@ class ObjectScanner:
         last = text[begin:at]
         return "".join((*out, last)) if out else last, at
 
+    def stays_open(self, text: str) -> bool:
+        """Whether the object surely goes on behind this text: there is no brace in it that could be its last."""
+        return not self.closed and self._depth > text.count("}") + text.count("]")
+
     def _take(self, mark: str) -> None:
         if mark == '"':
             self._in_string = not self._in_string

@@ -17,8 +17,11 @@ class Pace:
     def __init__(self) -> None:
         self._end = time.monotonic() + TURN
 
-    async def step(self) -> None:
-        """Called after each read; lets others run, and a cancellation in, when the turn is over."""
-        if time.monotonic() >= self._end:
-            await anyio.lowlevel.checkpoint()
-            self._end = time.monotonic() + TURN
+    def over(self) -> bool:
+        """Whether the turn is: asked after each read."""
+        return time.monotonic() >= self._end
+
+    async def rest(self) -> None:
+        """Let others run, and a cancellation in; then it is our turn again."""
+        await anyio.lowlevel.checkpoint()
+        self._end = time.monotonic() + TURN

@@ -32,8 +32,10 @@ class FinishReason:
 
     def feed(self, chunk: Chunk, deltas: Sequence[Delta]) -> Sequence[Delta]:
         """The deltas as they are."""
-        if not self._calls and deltas and any(isinstance(delta, ToolUse) for delta in deltas):
-            self._calls = True
+        if not self._calls:
+            for delta in deltas:
+                if delta.__class__ is ToolUse:
+                    self._calls = True
         choice = the_choice(chunk)
         if choice:
             finish = choice.get("finish_reason")

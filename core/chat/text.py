@@ -21,6 +21,11 @@ class Joiner:
     def __init__(self) -> None:
         self._held = ""
 
+    @property
+    def holds(self) -> bool:
+        """Whether a half waits."""
+        return bool(self._held)
+
     def feed(self, text: str) -> str:
         """The piece, whole characters only."""
         if not self._held and (text.isascii() or not _SURROGATE.search(text)):

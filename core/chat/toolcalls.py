@@ -53,6 +53,28 @@ class ToolCalls:
 
     def feed(self, fragment: Mapping[str, Any]) -> list[Delta]:
         """The deltas that one entry of a delta's `tool_calls` lets go."""
+        more = self._more(fragment)
+        return self._any(fragment) if more is None else more
+
+    def _more(self, fragment: Mapping[str, Any]) -> list[Delta] | None:
+        """The deltas of a fragment that can be nothing but more arguments of the call that streams: most are such."""
+        function = fragment.get("function")
+        call = self._last
+        if (
+            call is None
+            or call.number is None
+            or function.__class__ is not dict
+            or fragment.get("id")
+            or function.get("name")
+            or len(self._line) != 1
+            or self._keep
+            or self._by_index.get(fragment.get("index", -1)) is not call
+        ):
+            return None
+        piece = call.arguments.more(function.get("arguments"))
+        return None if piece is None else [ToolUse(call.number, piece)]
+
+    def _any(self, fragment: Mapping[str, Any]) -> list[Delta]:
         function = fragment.get("function")
         function = function if isinstance(function, dict) else {}
         name, arguments = _word(function.get("name")), as_text(function.get("arguments"))

@@ -26,10 +26,13 @@ class AnswerBody(httpx.AsyncByteStream):
             self._first = connection.answer.take()
             self._end()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
         if self._first:
             first, self._first = self._first, b""
-            yield first
+            return first
         while (connection := self._connection) is not None:
             try:
                 piece = await connection.read(self._seconds)
@@ -39,7 +42,8 @@ class AnswerBody(httpx.AsyncByteStream):
             if connection.answer.complete:
                 self._end()
             if piece:
-                yield piece
+                return piece
+        raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """Let go of the connection; of an unread answer the rest is not wanted."""

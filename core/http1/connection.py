@@ -39,6 +39,7 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._paused = False
         self._transport: asyncio.Transport
+        self._poll: select.poll | None = None
 
     # --- an exchange ---
 
@@ -107,11 +108,12 @@ class Connection(asyncio.Protocol):
         """Whether an idle connection is still open, what the loop has not read yet included."""
         if not self._open():
             return False
-        if not hasattr(select, "poll"):
-            return True
-        poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return poll.poll(0) == []
+        if self._poll is None:
+            if not hasattr(select, "poll"):
+                return True
+            self._poll = select.poll()
+            self._poll.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return self._poll.poll(0) == []
 
     def close(self) -> None:
         """Close at once: what is not sent is not sent any more, and who waits gets httpx.ReadError."""
@@ -212,6 +214,7 @@ class Connection(asyncio.Protocol):
             return
         self.closed = True
         self._error = error
+        self._poll = None
         self._alarm.stop()
         self.answer.forget()
         self._transport.abort()

@@ -15,6 +15,8 @@ _JOIN: Final = 64 * 1024
 
 def whole_body(request: httpx.Request) -> bytes | None:
     """The body of a request, if it is there as bytes: only then can the request be sent twice."""
+    if isinstance(request.stream, httpx.ByteStream):
+        return b"".join(request.stream)
     try:
         return request.content
     except httpx.RequestNotRead:

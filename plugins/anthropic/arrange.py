@@ -53,7 +53,10 @@ class Arranger:
         """The deltas that can be written now."""
         out: list[Delta] = []
         for delta in deltas:
-            if isinstance(delta, State):
+            kind = delta.__class__
+            if kind is self._open and kind is not ToolUse:
+                out.append(delta)  # one more piece of the open text or thinking: nearly all are such
+            elif isinstance(delta, State):
                 (out if self._open is Thinking else self._held).append(self._ids.state(delta))
             elif isinstance(delta, ToolUse):
                 if not self._drops(delta):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import orjson
 
-from core import Delta, Request, State, Stop, Text, Thinking, ToolUse
+from core import Delta, Request, State, Stop, Text, Thinking, ToolUse, fresh_id
 from plugins.anthropic.arrange import Arranger, Piece, kind_of, opens_block
 from plugins.anthropic.call_ids import ids_of
 from plugins.anthropic.envelope import JSONAnswer
@@ -19,15 +18,10 @@ from plugins.anthropic.thought import Thought
 from plugins.anthropic.usage import UsageCount
 
 
-def new_id() -> str:
-    """A fresh message id: clients merge the turns of one id."""
-    return f"msg_{secrets.token_hex(12)}"
-
-
 def message_value(model: str, content: list[Any], stop: Stop | None, usage: dict[str, int]) -> dict[str, Any]:
     """A Message with a fresh id; without a stop it is the one that a stream starts with."""
     return {
-        "id": new_id(),
+        "id": fresh_id("msg_"),  # clients merge the turns of one id
         "type": "message",
         "role": "assistant",
         "content": content,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from core import Delta, GatewayError, HTTPRequest, Request, State, Stop, Thinking, ToolUse
+from core import Delta, GatewayError, HTTPRequest, Request, State, Stop, Text, Thinking, ToolUse
 from plugins.anthropic.arrange import Arranger, Piece, kind_of, opens_block
 from plugins.anthropic.envelope import Headers, error_headers, error_value
 from plugins.anthropic.events import DELTA_END, END, PIECE_TYPES, PING, delta_prefix, event, skeleton, stream_headers
@@ -69,7 +69,7 @@ class StreamAnswer:
         for delta in arranged:
             self._usage.add(delta)  # all before any is written: the message's start tells what is known by now
         for delta in arranged:
-            if isinstance(delta, Piece):
+            if isinstance(delta, (Text, Thinking, ToolUse, State)):
                 self._write(delta, out)
             elif isinstance(delta, Stop):
                 self._stop = delta
@@ -116,11 +116,13 @@ class StreamAnswer:
         block = self._open
         if opens_block(piece, block.kind if block else None) or block is None:
             block = self._begin(piece, out)
-        if isinstance(piece, (Thinking, State)):
+        if isinstance(piece, Text):
+            text = piece.text
+        elif isinstance(piece, ToolUse):
+            text = piece.arguments
+        else:
             block.thought.add(piece)
             text = "" if self._omit_thinking or isinstance(piece, State) else piece.text
-        else:
-            text = piece.arguments if isinstance(piece, ToolUse) else piece.text
         if text:
             block.silent = False
             out += (block.prefix, dumps(text), DELTA_END)

@@ -34,26 +34,26 @@ class UsageCount:
 
     def add(self, delta: Delta) -> None:
         """Count one delta; a Usage replaces the one before."""
-        if isinstance(delta, Usage):
-            self._told = delta
-        elif isinstance(delta, (Text, Thinking)):
+        if isinstance(delta, (Text, Thinking)):
             self._written.add(delta.text)
+        elif isinstance(delta, Usage):
+            self._told = delta
         elif isinstance(delta, ToolUse):
             self._written.add(delta.name)
             self._written.add(delta.arguments)
 
     def begun(self) -> dict[str, int]:
         """`usage` of a message that begins: nothing is written yet, and the prompt may not be counted yet."""
-        return usage_value(attrs.evolve(self._prompt(), output_tokens=0), cache_usage=self.cache_usage)
+        return self._value(0)
 
     def final(self) -> dict[str, int]:
         """`usage` of the finished message."""
-        output = self._told.output_tokens or self._written.tokens
-        return usage_value(attrs.evolve(self._prompt(), output_tokens=output), cache_usage=self.cache_usage)
+        return self._value(self._told.output_tokens or self._written.tokens)
 
-    def _prompt(self) -> Usage:
-        if self._told.input_tokens:
-            return self._told
-        if not self._estimate:
+    def _value(self, output: int) -> dict[str, int]:
+        told = self._told
+        if not (told.input_tokens or self._estimate):
             self._estimate = estimate_input_tokens(self.request)
-        return attrs.evolve(self._told, input_tokens=self._estimate)
+        prompt = told.input_tokens or self._estimate
+        counts = Usage(prompt, output, told.cache_read_tokens, told.cache_creation_tokens)
+        return usage_value(counts, cache_usage=self.cache_usage)

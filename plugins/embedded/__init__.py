@@ -6,13 +6,12 @@ finds or starts it, `link.py` is what each worker holds of it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, ClassVar
 
 import attrs
 
-from core import Chunk, ConfigError, ContentTranslator, Request, Route, hookimpl
+from core import ConfigError, ContentTranslator, Request, Route, hookimpl
 from core.chat import LLAMA_CPP, Call, Content, ReasoningField, UpstreamClient, VerboseStop, without_echo
 from plugins.embedded.engine import Options, ReasoningFormat
 from plugins.embedded.link import Link
@@ -21,15 +20,14 @@ from plugins.embedded.parts import MissingError, find_model, need_server
 
 @attrs.frozen(eq=False)
 class EmbeddedCall(Call):
-    """A call to the engine: entering it waits until the engine is ready. Raises UpstreamError when it is not."""
+    """A call to the engine: it waits until the engine is ready."""
 
     link: Link = attrs.field(factory=Link)
     start_timeout: float = 60.0
 
-    async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
-        url = await self.link.url(self.start_timeout)
-        call = Call(self.request, self.route, self.client, self.dialect, self.stream, url)
-        return await self._stack.enter_async_context(call)
+    async def address(self) -> str:
+        """Where the engine is. Raises UpstreamError when it is not ready in time."""
+        return await self.link.url(self.start_timeout)
 
 
 @attrs.frozen(eq=False)

@@ -65,5 +65,16 @@ def test_frames_are_dropped_with_those_of_all_causes() -> None:
     assert all(error is not None and error.__traceback__ is not None for error in chain)
     drop_frames(last)
     assert all(error is not None and error.__traceback__ is None for error in chain)
-    drop_frames(last)
+    group = ExceptionGroup("all", [raised(ValueError("one")), ExceptionGroup("more", [raised(KeyError("two"))])])
+    drop_frames(raised(group))
+    one, more = group.exceptions
+    assert isinstance(more, ExceptionGroup)
+    assert (one.__traceback__, more.exceptions[0].__traceback__) == (None, None)
     drop_frames(None)
+
+
+def raised(error: Exception) -> Exception:
+    try:
+        raise error
+    except type(error) as same:
+        return same

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from core.cut import Cut
 from core.sink import PIECE, Sink
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +22,7 @@ async def sent(*pieces: tuple[bytes, bool], close: bool = False) -> list[Mutable
         assert sink.since > 0
         events.append(event)
 
-    sink = Sink(send, anyio.CancelScope())
+    sink = Sink(send, Cut().now)
     sink.close = close
     await sink.start(200, HEADERS)
     assert events == []
@@ -58,7 +59,7 @@ async def test_a_large_body_goes_in_pieces_and_each_that_is_taken_begins_the_clo
         times.append(sink.since)
         await asyncio.sleep(0.002)  # so that the clock has moved
 
-    sink = Sink(send, anyio.CancelScope())
+    sink = Sink(send, Cut().now)
     await sink.start(200, ())
     await sink.send(data, True)
     assert times[0] == times[1] < times[2] < times[3]
@@ -68,7 +69,7 @@ async def test_a_broken_socket_is_a_client_that_is_gone() -> None:
     async def send(event: MutableMapping[str, Any]) -> None:
         raise BrokenPipeError
 
-    sink = Sink(send, anyio.CancelScope())
+    sink = Sink(send, Cut().now)
     await sink.start(200, ())
     with pytest.raises(BrokenPipeError):
         await sink.send(b"a", True)
@@ -80,8 +81,8 @@ async def test_giving_up_cancels(late: bool) -> None:
     async def send(event: MutableMapping[str, Any]) -> None:
         """Takes all."""
 
-    with anyio.fail_after(5), anyio.CancelScope() as scope:
-        sink = Sink(send, scope)
+    with anyio.fail_after(5), Cut() as cut:
+        sink = Sink(send, cut.now)
         if late:
             sink.be_late()
         else:

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from core import Delta, GatewayError, State, Stop, Text, TextBlock, Thinking, ThinkingConfig, ToolChoice, ToolUse, Usage
-from plugins.anthropic.message import MessageAnswer, new_id, tool_input
+from plugins.anthropic.message import MessageAnswer, tool_input
 from tests.plugins.anthropic.folding import HTTP, REQUEST, SEAL
 
 END = Stop("end_turn")
@@ -32,11 +32,6 @@ def test_the_message_has_just_these_fields_in_order() -> None:
         ("stop_sequence", None),
         ("usage", {"input_tokens": 11, "output_tokens": 3}),
     ]
-
-
-def test_an_id_is_fresh_each_time() -> None:
-    assert len({new_id() for _ in range(50)}) == 50
-    assert len(new_id()) == 28
 
 
 def test_the_matched_sequence() -> None:
