@@ -210,6 +210,7 @@ class Gateway:
             await out.write(last, last=True)
 
     def _log_fault(self, record: Record, fault: BaseException) -> None:
+        record.faults += 1
         backend = record.route.backend if record.route is not None else None
         place = {"id": record.http.id, "pipeline": record.pipeline, "backend": backend}
         self._log.error("fault", **place, notes=notes_of(fault), exc_info=fault)

@@ -11,12 +11,16 @@ from typing import Any, Final
 
 import orjson
 
+_Path = tuple[str | int, ...]
+
 _FIELDS: Final = ("content", "reasoning_content", "reasoning")
 """Fields of a delta that hold text, each as engines call it."""
+_DELTA: Final[_Path] = ("choices", 0, "delta")
+_ARGUMENTS: Final[_Path] = (*_DELTA, "tool_calls", 0, "function", "arguments")
 _MARK: Final = "\x00text\x00"
 _QUOTED: Final = orjson.dumps(_MARK)
-_TRIES: Final = 8
-"""Chunks of one stream that are looked at in vain before its engine is taken for one whose chunks are never alike."""
+_TRIES: Final = 16
+"""Chunks of one stream that are learned before its engine is taken for one whose chunks are never alike."""
 
 
 class Alike:
@@ -26,7 +30,7 @@ class Alike:
         self._before = b""
         self._behind = b""
         self._chunk: Mapping[str, Any] = {}
-        self._field = ""
+        self._path: _Path = ()
         self._tries = 0
 
     def text(self, data: bytes) -> str | None:
@@ -41,10 +45,13 @@ class Alike:
             return None
         return text if text.__class__ is str else None
 
+    def alone(self, text: str) -> bool:
+        """Whether a piece must stay a chunk of its own: the end of a call's arguments, which some engines repeat."""
+        return "}" in text and self._path is _ARGUMENTS
+
     def chunk(self, text: str) -> dict[str, Any]:
         """The known chunk with this text."""
-        (choice,) = self._chunk["choices"]
-        return {**self._chunk, "choices": [{**choice, "delta": {**choice["delta"], self._field: text}}]}
+        return _with(self._chunk, self._path, text)  # type: ignore[no-any-return]
 
     def learn(self, data: bytes, chunk: Mapping[str, Any]) -> None:
         """Know this chunk, if it holds one text and that can be told from the rest by its place in the bytes.
@@ -55,22 +62,46 @@ class Alike:
             return
         self._tries += 1
         self._before = b""
-        delta = chunk["choices"][0]["delta"]
-        fields = [name for name in _FIELDS if delta.get(name)]
-        if len(fields) != 1 or delta[fields[0]].__class__ is not str or delta.get("tool_calls"):
-            return
-        self._field, self._chunk = fields[0], chunk
+        path, text = _place(chunk["choices"][0]["delta"])
         try:
-            quoted = orjson.dumps(delta[self._field])
+            quoted = orjson.dumps(text)
         except orjson.JSONEncodeError:  # half a character
             return
         before, found, behind = data.partition(quoted)
-        if not found or quoted in behind:
+        if not text or not found or quoted in behind:
             return
         # The proof that it is this text and nothing else: with a mark in its place the chunk has the mark there.
         try:
             marked = orjson.loads(b"%b%b%b" % (before, _QUOTED, behind))
         except orjson.JSONDecodeError:
             return
-        if marked == self.chunk(_MARK):
+        if marked == _with(chunk, path, _MARK):
+            self._chunk, self._path = chunk, path
             self._before, self._behind = before + b'"', b'"' + behind
+
+
+def _place(delta: Mapping[str, Any]) -> tuple[_Path, str]:
+    """Where the one text of a delta is, and that text; "" when there is none, or more than one."""
+    calls = delta.get("tool_calls")
+    fields = [name for name in _FIELDS if delta.get(name)]
+    if not calls and len(fields) == 1:
+        text = delta[fields[0]]
+        return (*_DELTA, fields[0]), text if isinstance(text, str) else ""
+    if fields or not isinstance(calls, list) or len(calls) != 1 or not isinstance(calls[0], dict):
+        return (), ""
+    function = calls[0].get("function")
+    # The beginning of a call, and what repeats it in each piece, is for the translator to see piece by piece.
+    if calls[0].get("id") or not isinstance(function, dict) or function.get("name"):
+        return (), ""
+    arguments = function.get("arguments")
+    return _ARGUMENTS, arguments if isinstance(arguments, str) else ""
+
+
+def _with(value: Any, path: _Path, text: str) -> Any:
+    """A copy of the value with the text at that place; what is not on the way there is shared."""
+    if not path:
+        return text
+    key, *rest = path
+    copied = value.copy()
+    copied[key] = _with(value[key], tuple(rest), text)
+    return copied

@@ -182,12 +182,17 @@ class ChunkReader:
         run: list[str] = []
         for event in events:
             data = event.data
-            if not event.name and (text := self._alike.text(data)) is not None:
+            text = self._alike.text(data) if not event.name else None
+            alone = text is not None and self._alike.alone(text)
+            if text is not None and not alone:
                 run.append(text)
                 continue
             if run:
                 chunks.append(self._alike.chunk("".join(run)))
                 run = []
+            if text is not None:
+                chunks.append(self._alike.chunk(text))
+                continue
             if data.strip() == b"[DONE]":
                 self.done = True
                 if not self.finished:

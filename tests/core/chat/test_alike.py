@@ -61,6 +61,9 @@ def test_what_stands_between_must_be_one_string() -> None:
         chunk({"content": "one", "reasoning": "two"}),
         chunk({"content": ["one"]}),
         chunk({"content": "one", "tool_calls": [{"index": 0}]}),
+        chunk({"tool_calls": [{"index": 0, "id": "i", "function": {"arguments": "one"}}]}),
+        chunk({"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "one"}}]}),
+        chunk({"tool_calls": [{"index": 0, "function": {"arguments": "a"}}, {"index": 1, "function": {}}]}),
         chunk(
             {"content": "one"}, choices=[{"index": 0, "delta": {"content": "x", "text": "one"}, "finish_reason": None}]
         ),
@@ -100,3 +103,23 @@ def test_a_chunk_may_be_changed_without_harm_to_the_next() -> None:
     alike = learned(chunk({"content": "one"}))
     alike.chunk("a")["choices"][0]["delta"]["content"] = "changed"
     assert alike.chunk("b") == chunk({"content": "b"})
+
+
+def arguments(text: str) -> dict[str, Any]:
+    return chunk({"tool_calls": [{"index": 1, "function": {"arguments": text}}]})
+
+
+def test_pieces_of_arguments_are_known_and_their_end_stays_alone() -> None:
+    alike = learned(arguments('{"a": "on'))
+    assert alike.text(orjson.dumps(arguments('e"'))) == 'e"'
+    assert alike.chunk('e"') == arguments('e"')
+    assert [alike.alone(text) for text in ("e", "}", 'x"}]')] == [False, True, True]
+    assert not learned(chunk({"content": "one"})).alone("}")
+
+
+def test_an_end_that_comes_twice_comes_as_two_chunks() -> None:
+    texts = ['{"a": ', '"b', "c", '"}', '"}']
+    wire = b"".join(b"data: %b\n\n" % orjson.dumps(value) for value in [chunk({"content": ""}), *map(arguments, texts)])
+    found = [each["choices"][0]["delta"] for each in ChunkReader().feed(wire)][1:]
+    pieces = [delta["tool_calls"][0]["function"]["arguments"] for delta in found]
+    assert pieces == ['{"a": ', '"bc', '"}', '"}']
