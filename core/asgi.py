@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
@@ -84,6 +85,9 @@ class ASGIApp:
                 structlog.get_logger().error("the start failed", why=str(error), notes=notes, exc_info=error)
                 await send({"type": "lifespan.startup.failed", "message": f"{type(error).__name__}: {error} {notes}"})
                 return
+            # What is there now stays: the collector of cycles need not look through it again with each large request.
+            gc.collect()
+            gc.freeze()
             await send({"type": "lifespan.startup.complete"})
             async with anyio.create_task_group() as group:
                 group.start_soon(self._beat)

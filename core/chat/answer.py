@@ -39,7 +39,7 @@ class UpstreamChunks:
         )
         self._pace = Pace()
         self._end = math.inf
-        self._flushed = self._over = False
+        self._flushed = self._over = self._exhausted = False
         self._failure: UpstreamError | None = None
 
     def __aiter__(self) -> Self:
@@ -53,6 +53,7 @@ class UpstreamChunks:
                 break
             try:
                 data = await (anext(self._reads, None) if self._end == math.inf else self._before_end())
+                self._exhausted = data is None and self._end == math.inf
             except NETWORK_ERRORS as error:
                 chunks = self._flush(error)
             else:
@@ -75,7 +76,7 @@ class UpstreamChunks:
         """End the answer. After a whole one the last bytes are read first, or the connection could not be kept."""
         try:
             with suppress(*NETWORK_ERRORS):
-                if self._reader.done:
+                if self._reader.done and not self._exhausted:
                     with anyio.move_on_after(DRAIN):
                         async for _ in self._reads:
                             pass

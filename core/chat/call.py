@@ -78,13 +78,14 @@ class Call:
 
     async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
         # Copies that are made from here on (in `begin`) share it, and end with this call; those made before do not.
-        object.__setattr__(self, "_opened", Opened())
+        opened = Opened()
+        object.__setattr__(self, "_opened", opened)
         if self.request.task == "count_tokens":
             return _once(await self._count())
         try:
             return await (await self.ready()).begin()
         except BaseException:
-            await self._close()  # of several tries in `begin` one may be open: nobody leaves what was never entered
+            await opened.aclose()  # of several tries in `begin` one may be open: nobody leaves what was never entered
             raise
 
     async def begin(self) -> AsyncIterator[list[Chunk]]:
@@ -121,12 +122,8 @@ class Call:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._close()
-
-    async def _close(self) -> None:
-        opened = self._opened
-        if opened is not None:
-            await opened.aclose()
+        if self._opened is not None:
+            await self._opened.aclose(broken=kind is not None)
 
     def _streams(self) -> bool:
         wanted = self.client.backend.stream

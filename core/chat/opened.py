@@ -26,10 +26,15 @@ class ClosableChunks(Protocol):
 class Opened(list[ClosableChunks]):
     """All of one call, also what several tries of it opened."""
 
-    async def aclose(self) -> None:
-        """Close them, the last one first; the others too, whatever one of them raises."""
-        # It must happen when the client has left, too: that is what tells the engine to stop.
-        with anyio.CancelScope(shield=True):
+    async def aclose(self, *, broken: bool = True) -> None:
+        """Close them, the last one first; the others too, whatever one of them raises.
+
+        With `broken` also when the client has left: that is what tells the engine to stop.
+        """
+        if broken:
+            with anyio.CancelScope(shield=True):
+                await self._close()
+        else:
             await self._close()
 
     async def _close(self) -> None:
@@ -37,5 +42,5 @@ class Opened(list[ClosableChunks]):
             try:
                 await self.pop().aclose()
             except BaseException:
-                await self._close()
+                await self.aclose()
                 raise
