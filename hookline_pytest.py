@@ -16,7 +16,7 @@ def pytest_configure(config: Any) -> None:
     """Tell pytest of the marker."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(backend, *wrappers, engine=EngineFacts(), options={{}}): "
+        f"{MARKER}(backend, *wrappers, engine=EngineFacts(), options={{}}, rules=(), skip={{}}): "
         f"run the test once for each rule of hookline's conformance kit; it calls its argument `{RULE}`",
     )
 
@@ -29,4 +29,4 @@ def pytest_generate_tests(metafunc: Any) -> None:
     from core.testing.kit.suite import bound_rules  # noqa: PLC0415  only a test run that uses the kit pays for it
 
     rules = bound_rules(*marker.args, **marker.kwargs)
-    metafunc.parametrize(RULE, rules, ids=str)
+    metafunc.parametrize(RULE, rules)

@@ -69,7 +69,6 @@ ENGINES: Final[Mapping[str, EngineFacts]] = {
         stop_top={"__verbose": {"stop_type": "word", "stopping_word": MATCH}},
         top_k=True,
         count="input_tokens",
-        tool_choice=False,
     ),
     "lm_studio": EngineFacts(
         reasoning_also=EITHER,

@@ -14,6 +14,7 @@ import httpx
 
 from core import Chunk, Request, Route, UpstreamCall
 from core.chat import Call, UpstreamClient
+from tests.mutants import reference
 from tests.mutants.reference import DIALECT, Correct, ReadingCall
 
 Batches = AsyncIterator[list[Chunk]]
@@ -34,10 +35,9 @@ class NeverClosed(Correct):
 
 
 class _Drained(ReadingCall):
-    async def __aenter__(self) -> Batches:
-        batches = await super().__aenter__()
-        self._stack.push_async_callback(_read_all, batches)
-        return batches
+    async def begin(self) -> Batches:
+        batches = await super().begin()
+        return self._owned(reference.Batches(batches, lambda: _read_all(batches)))
 
 
 async def _read_all(batches: Batches) -> None:
@@ -126,13 +126,11 @@ class BodyBuiltTooEarly(Correct):
 
 
 class _Late(Call):
-    async def __aenter__(self) -> Batches:
-        chunks = self._later()
-        self._stack.push_async_callback(chunks.aclose)
-        return chunks
+    async def begin(self) -> Batches:
+        return self._owned(self._later())
 
     async def _later(self) -> AsyncGenerator[list[Chunk]]:
-        async for chunks in await super().__aenter__():
+        async for chunks in await super().begin():
             yield chunks
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import attrs
@@ -85,20 +85,34 @@ def edited(chunk: Chunk, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
     return {**chunk, "choices": choices} if choices else chunk
 
 
+class Batches:
+    """Lists of chunks, and what happens when they are left."""
+
+    def __init__(self, chunks: Any, end: Callable[[], Awaitable[object]]) -> None:
+        self._chunks, self._end = chunks, end
+
+    def __aiter__(self) -> AsyncIterator[list[Chunk]]:
+        return self
+
+    async def __anext__(self) -> list[Chunk]:
+        found: list[Chunk] = await anext(self._chunks)
+        return found
+
+    async def aclose(self) -> None:
+        if isinstance(self._chunks, AsyncGenerator):
+            await self._chunks.aclose()
+        await self._end()
+
+
 @attrs.frozen(eq=False)
 class ReadingCall(Call):
     """`Call`, correct too, with its sending and its reading laid open; `reader` makes chunks of bytes."""
 
     reader: Callable[[Sequence[str]], ChunkReader] = ChunkReader
 
-    async def __aenter__(self) -> AsyncIterator[list[Chunk]]:
-        if self.request.task == "count_tokens":
-            return await super().__aenter__()
+    async def begin(self) -> AsyncIterator[list[Chunk]]:
         response = await self.post(dumps(self.body()))
-        self._stack.push_async_callback(response.aclose)
-        chunks = self.read(response)
-        self._stack.push_async_callback(chunks.aclose)
-        return chunks
+        return self._owned(Batches(self.read(response), response.aclose))
 
     async def post(self, body: bytes) -> httpx.Response:
         return await self.client.post(body, self.url)

@@ -221,6 +221,14 @@ class CancelledStaysOpen(Correct):
         return _Unshielded(request, route, client, DIALECT)
 
 
+@attrs.frozen(eq=False)
 class _Unshielded(ReadingCall):
+    kept: list[Any] = attrs.field(factory=list, kw_only=True)
+
+    def _owned(self, chunks: Any) -> Any:
+        self.kept.append(chunks)
+        return chunks
+
     async def __aexit__(self, *raised: object) -> None:
-        await self._stack.aclose()
+        for chunks in self.kept:
+            await chunks.aclose()

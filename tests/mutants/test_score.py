@@ -1,4 +1,4 @@
-"""The kit's score: how many of the seeded faults it finds, which docs/conformance.md tells."""
+"""The kit's score: how many of the seeded faults it finds, which docs/conformance-score.md tells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.testing import EngineFacts, conformance
 from tests.mutants import MODULES, MUTANTS, mutants_in
 from tests.mutants.reference import Correct
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance-score.md"
 FACTS: Final = EngineFacts(
     reasoning_also=("reasoning",),
     stop_field="stop_reason",

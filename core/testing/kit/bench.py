@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import attrs
@@ -16,12 +15,10 @@ from core.testing.assemble import Assembly, Options, Plugin, StreamSetting
 from core.testing.fold_checks import need
 from core.testing.kit.engine import Engine
 from core.testing.kit.facts import EngineFacts
+from core.testing.kit.patience import Patience
 from core.testing.kit.upstream import Client, Upstream
 from core.testing.replay import Network, Replayer, Reply
 from core.testing.split import Mode, cut
-
-PATIENCE: Final = 2.0
-"""Seconds after which something that must happen has not happened."""
 
 T = TypeVar("T")
 
@@ -36,6 +33,7 @@ class Bench:
     plugins: tuple[Plugin, ...]
     facts: EngineFacts
     options: Options = attrs.field(factory=dict)
+    patience: Patience = attrs.field(factory=Patience)
     _made: dict[str, Assembly] = attrs.field(factory=dict, init=False)
     _gateways: dict[tuple[int, StreamSetting], tuple[Gateway, Network]] = attrs.field(factory=dict, init=False)
 
@@ -73,19 +71,43 @@ class Bench:
         async def play() -> list[Played]:
             found: list[Played] = []
             for upstream in (True, False):
-                wire = answer if isinstance(answer, bytes) else self.engine.wire(answer, stream=upstream)
-                async with self._player(loaded, "always" if upstream else "never") as player:
-                    for client, how, pieces in _ways(wire, bytewise):
-                        place = f"{Mode(client, upstream)}{how}"
-                        reply = await _play(place, player, pieces, fails, {**given, "stream": client})
-                        found.append((place, reply))
+                for way, wire in self._wires(answer, stream=upstream):
+                    async with self._player(loaded, "always" if upstream else "never") as player:
+                        for client, how, pieces in _ways(wire, bytewise):
+                            place = f"{Mode(client, upstream)}{way}{how}"
+                            reply = await self._play(place, player, pieces, fails, {**given, "stream": client})
+                            found.append((place, reply))
             return found
 
         return self.run(play)
 
+    def refuse(
+        self,
+        error: Mapping[str, Any],
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        assembly: Assembly | None = None,
+    ) -> list[Played]:
+        """Serve what is nothing but this error (`message`, perhaps `type`, `code`), in the engine's form."""
+        body, own = self.engine.failed(error, status, headers)
+        return self.serve(body, status=status, headers=own, assembly=assembly)
+
+    def upstream(
+        self,
+        reply: Callable[[Any], Sequence[bytes | anyio.Event]],
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+    ) -> Upstream:
+        """An upstream of this engine: the bodies that it was asked are in the usual form."""
+        return Upstream(reply, status, headers or {}, read=self.engine.usual)
+
+    def wire(self, *, stream: bool) -> bytes:
+        """The bytes of a plain answer."""
+        return self.engine.wire(self.engine.answer(), stream=stream)
+
     def sent(self, request: Mapping[str, Any] | None = None, assembly: Assembly | None = None) -> dict[str, Any]:
         """The body that a client's request becomes, asked for and answered without a stream."""
-        wire = self.engine.wire(self.engine.answer(), stream=False)
+        wire = self.wire(stream=False)
 
         async def play() -> Reply:
             async with self._player(assembly or self.assembly(), "auto") as player:
@@ -93,7 +115,7 @@ class Bench:
 
         reply = self.run(play)
         need(reply.sent is not None, f"the request never reached the upstream: {reply.error}")
-        sent: dict[str, Any] = reply.sent
+        sent: dict[str, Any] = self.engine.usual(reply.sent)
         return sent
 
     def ask(self, upstream: Upstream, backend: Mapping[str, Any] | None = None, **fields: Any) -> Client:
@@ -121,25 +143,28 @@ class Bench:
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run in an event loop of its own."""
-        return anyio.run(work)
+        return anyio.run(self.patience.watched, work)
 
+    def _wires(self, answer: UpstreamAnswer | bytes, *, stream: bool) -> list[tuple[str, bytes]]:
+        if isinstance(answer, bytes):
+            return [("", answer)]
+        return [(way, self.engine.wire(each, stream=stream)) for way, each in self.engine.ways(answer)]
 
-async def _play(
-    place: str,
-    player: Replayer,
-    pieces: Sequence[bytes],
-    fails: Callable[[], Exception] | None,
-    asked: Mapping[str, Any],
-) -> Reply:
-    try:
-        with anyio.fail_after(PATIENCE):
-            reply = await player.play(pieces, fails=fails() if fails else None, **asked)
-    except AssertionError as error:
-        raise AssertionError(f"{place}: {error}") from error
-    except TimeoutError as error:
-        raise AssertionError(f"{place}: the answer did not end within {PATIENCE:g} seconds") from error
-    need(reply.sent is None or reply.closed, f"{place}: the upstream's answer was left open")
-    return reply
+    async def _play(
+        self,
+        place: str,
+        player: Replayer,
+        pieces: Sequence[bytes],
+        fails: Callable[[], Exception] | None,
+        asked: Mapping[str, Any],
+    ) -> Reply:
+        try:
+            with self.patience.within("the answer did not end"):
+                reply = await player.play(pieces, fails=fails() if fails else None, **asked)
+        except AssertionError as error:
+            raise AssertionError(f"{place}: {error}") from error
+        need(reply.sent is None or reply.closed, f"{place}: the upstream's answer was left open")
+        return reply if reply.sent is None else attrs.evolve(reply, sent=self.engine.usual(reply.sent))
 
 
 def _ways(wire: bytes, bytewise: bool) -> Iterator[tuple[bool, str, list[bytes]]]:
@@ -158,8 +183,3 @@ def _ways(wire: bytes, bytewise: bool) -> Iterator[tuple[bool, str, list[bytes]]
         single = cut(wire, list(range(1, len(wire))))
         yield True, ", byte by byte", single
         yield False, ", byte by byte", single
-
-
-def copied(value: Any) -> Any:
-    """A deep copy of a JSON value."""
-    return json.loads(json.dumps(value))

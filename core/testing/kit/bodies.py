@@ -9,7 +9,7 @@ from core.testing.fold_checks import need
 from core.testing.kit.bench import Bench
 from core.testing.kit.expect import brief, same
 from core.testing.kit.facts import EngineFacts
-from core.testing.kit.rule import Rule, rule
+from core.testing.kit.rule import Rule, rule, unless
 
 LEAKS: Final = frozenset(
     {"stop_sequences", "system", "input_schema", "cache_control", "metadata", "tool_use_id", "is_error", "signature"}
@@ -45,7 +45,7 @@ OURS: Final = frozenset({"thinking", "output_config", "service_tier", "container
 """Fields at the top of the client's request, which an engine may have, but not with the client's values."""
 
 
-@rule()
+@rule(hint=unless(system_role=..., usual_body=...))
 def the_conversation_is_sent(bench: Bench) -> None:
     """The model's name, the system prompt and every turn reach the engine, in order and in its words."""
     body = bench.sent({"system": "Be brief.", "messages": FULL["messages"][:1] + FULL["messages"][3:]})
@@ -56,15 +56,23 @@ def the_conversation_is_sent(bench: Bench) -> None:
     same("body", "conversation", turns, wanted)
 
 
-@rule()
+@rule(hint=unless(max_tokens_field=...))
 def the_token_limit_is_sent(bench: Bench) -> None:
     """The token limit goes under the one field that the engine reads."""
     body = bench.sent({"max_tokens": 321})
-    found = {name: body[name] for name in LIMITS if name in body}
-    same("body", "token limit", found, {bench.facts.max_tokens_field: 321})
+    field, most = bench.facts.max_tokens_field, bench.facts.max_tokens_limit
+    names = (*(name for name in LIMITS if name != field), field)
+    same("body", "token limit", {name: body[name] for name in names if name in body}, {field: min(321, most or 321)})
+    if most is not None:
+        same("body", f"token limit of {most + 1}", bench.sent({"max_tokens": most + 1}).get(field), most)
 
 
-@rule()
+def _sampling(facts: EngineFacts) -> str:
+    left = [name for name, value in (("sampling=False", facts.sampling), ("top_k=True", not facts.top_k)) if value]
+    return f"or, where the engine is not so, say EngineFacts({') or EngineFacts('.join(left)})" if left else ""
+
+
+@rule(hint=_sampling)
 def sampling_is_sent(bench: Bench) -> None:
     """`temperature`, `top_p` and `top_k` are sent where the engine takes them, and never made up."""
     facts = bench.facts
@@ -79,7 +87,7 @@ def sampling_is_sent(bench: Bench) -> None:
     need(not made_up, f"the body has {', '.join(made_up)}, which the client did not give")
 
 
-@rule(lambda facts: facts.reports_match)
+@rule(lambda facts: facts.reports_match, needs="those with a `stop_field` or `stop_top`")
 def stop_sequences_are_sent(bench: Bench) -> None:
     """The client's stop sequences go to an engine that names the match, all of them; without any, none goes."""
     request = {"stop_sequences": ["END", "\n\n#"]}
@@ -90,7 +98,7 @@ def stop_sequences_are_sent(bench: Bench) -> None:
     need(not bench.sent().get("stop"), "the body has stop sequences that the client did not give")
 
 
-@rule()
+@rule(hint=unless(usual_body=...))
 def tools_are_sent(bench: Bench) -> None:
     """Tools go to the engine as functions: name, description, schema."""
     body = bench.sent({"tools": [TOOL]})
@@ -101,7 +109,7 @@ def tools_are_sent(bench: Bench) -> None:
     need("tools" not in bench.sent(), "the body has tools that the client did not give")
 
 
-@rule(lambda facts: facts.tool_choice)
+@rule(lambda facts: facts.tool_choice, needs="those with `tool_choice`", hint=unless(tool_choice=False))
 def a_forced_tool_is_asked_for(bench: Bench) -> None:
     """The choice of `any` tool, of one tool and of none reach the engine."""
     other = {"name": "get_time", "input_schema": {"type": "object"}}
@@ -157,7 +165,7 @@ def the_same_request_is_the_same_body(bench: Bench) -> None:
     need(longer[: len(shorter)] == shorter, "a longer conversation does not begin with the messages of the shorter one")
 
 
-@rule()
+@rule(hint=unless(stream_usage=False))
 def the_stream_is_asked_for(bench: Bench) -> None:
     """`stream` is what the mode wants, and a stream is asked for its counts where the engine must be asked."""
     for place, reply in bench.serve(bench.engine.answer()):
@@ -171,7 +179,7 @@ def _thinks(facts: EngineFacts) -> bool:
     return bool(facts.thinking_on or facts.thinking_off)
 
 
-@rule(_thinks)
+@rule(_thinks, needs="those with `thinking_on` or `thinking_off`")
 def thinking_is_switched(bench: Bench) -> None:
     """Thinking that the client switches on or off is switched in the body; where it says nothing, nothing is."""
     facts = bench.facts
@@ -192,7 +200,7 @@ def _check_holds(body: Any, wanted: dict[str, Any], place: str) -> None:
             same(place, f"field {name!r}", body.get(name), value)
 
 
-@rule(lambda facts: facts.schema)
+@rule(lambda facts: facts.schema, needs="those with `schema`", hint=unless(schema=False))
 def a_schema_is_sent(bench: Bench) -> None:
     """A schema for the answer is sent as `response_format`."""
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}

@@ -13,11 +13,11 @@ from core.errors import UpstreamError
 from core.pipeline import Back
 from core.testing.answers import dump
 from core.testing.fold_checks import need
-from core.testing.kit.bench import PATIENCE, Bench
+from core.testing.kit.bench import Bench
 from core.testing.kit.direct import ROUTE, asking
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import same
-from core.testing.kit.rule import Rule, rule
+from core.testing.kit.rule import Rule, rule, unless
 from core.testing.kit.upstream import Upstream
 
 
@@ -25,10 +25,8 @@ def _drive(bench: Bench, upstream: Upstream, work: Callable[[Back], Awaitable[No
     async def run() -> None:
         back = bench.assembly().back(upstream)
         try:
-            with anyio.fail_after(PATIENCE):
+            with bench.patience.within(f"{what} did not come to an end"):
                 await work(back)
-        except TimeoutError as error:
-            raise AssertionError(f"{what} did not come to an end within {PATIENCE:g} seconds") from error
         finally:
             await back.client.aclose()
 
@@ -38,7 +36,7 @@ def _drive(bench: Bench, upstream: Upstream, work: Callable[[Back], Awaitable[No
 @rule()
 def nothing_is_sent_before_the_call_is_entered(bench: Bench) -> None:
     """Making the call sends nothing: wrappers still change it. Entering it sends one request."""
-    upstream = Upstream(lambda _: [bench.engine.wire(bench.engine.answer(), stream=True)])
+    upstream = bench.upstream(lambda _: [bench.engine.wire(bench.engine.answer(), stream=True)])
 
     async def work(back: Back) -> None:
         call = back.call_upstream(asking(), ROUTE)
@@ -59,7 +57,7 @@ def nothing_is_sent_before_the_call_is_entered(bench: Bench) -> None:
 def a_wrapper_can_change_the_call(bench: Bench) -> None:
     """What a wrapper changes by `attrs.evolve(call, request=…, stream=…)` is what is sent."""
     for stream in (True, False):
-        upstream = Upstream(lambda body: [bench.engine.wire(bench.engine.answer(), stream=bool(body.get("stream")))])
+        upstream = bench.upstream(lambda body: [bench.wire(stream=bool(body.get("stream")))])
         changed = asking("Changed by a wrapper", stream=not stream)
 
         async def work(back: Back, stream: bool = stream, changed: Any = changed, upstream: Any = upstream) -> None:
@@ -75,12 +73,12 @@ def a_wrapper_can_change_the_call(bench: Bench) -> None:
         _drive(bench, upstream, work, "an evolved call")
 
 
-@rule()
+@rule(hint=unless(rewrite_error=...))
 def a_refusal_is_raised_on_entering(bench: Bench) -> None:
     """Entering the call raises UpstreamError for an HTTP error, with the wait it names, and leaves nothing open."""
     for status, kind in ((400, "invalid_request"), (429, "rate_limit"), (500, "api"), (503, "overloaded")):
-        body = dump({"error": {"message": "the perch is full"}}).encode()
-        upstream = Upstream(lambda _, body=body: [body], status, {"retry-after": "7"})  # type: ignore[misc]
+        body, headers = bench.engine.failed({"message": "the perch is full"}, status, {"retry-after": "7"})
+        upstream = bench.upstream(lambda _, body=body: [body], status, headers)  # type: ignore[misc]
 
         async def work(back: Back, status: int = status, kind: str = kind, upstream: Any = upstream) -> None:
             entered = False
@@ -102,7 +100,7 @@ def leaving_early_ends_the_answer(bench: Bench) -> None:
     """Leaving the call amid its answer, by a break or an exception, closes the upstream's answer."""
     for way in ("break", "exception", "unread"):
         first = bench.engine.stream([piece({"content": "One"})], done=False)
-        upstream = Upstream(lambda _, first=first: [first, anyio.Event()])  # type: ignore[misc]
+        upstream = bench.upstream(lambda _, first=first: [first, anyio.Event()])  # type: ignore[misc]
 
         async def work(back: Back, way: str = way, upstream: Any = upstream) -> None:
             try:
@@ -134,7 +132,7 @@ def a_cancelled_call_still_closes(bench: Bench) -> None:
     async def work(back: Back) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(use, back)
-            with anyio.fail_after(PATIENCE):
+            with bench.patience.within("the request did not get under way"):
                 await upstream.begun.wait()
             tasks.cancel_scope.cancel()
         need(upstream.closed, "a cancelled call left the upstream's answer open: close it in a shielded scope")
@@ -180,15 +178,14 @@ def chunks_come_read_by_read(bench: Bench) -> None:
     async def run() -> None:
         held = gate()
         end = bench.engine.stream([piece({}, "stop")], done=True)
-        upstream = Upstream(lambda _: [reads[0], reads[1], held, end])
+        upstream = bench.upstream(lambda _: [reads[0], reads[1], held, end])
         back = bench.assembly().back(upstream)
         got: list[Any] = []
         async with back.call_upstream(asking(), ROUTE) as batches:
             stream = aiter(batches)
-            with anyio.move_on_after(PATIENCE):
+            with bench.patience.within("chunks that had arrived were not given, before the upstream went on,"):
                 while len(got) < 2:
                     got += await anext(stream)
-            need(len(got) == 2, "chunks that had arrived were not given before the upstream went on")
             held.set()
             async for batch in stream:
                 need(isinstance(batch, list), f"the call gave {type(batch).__name__}, not lists of chunks")

@@ -10,7 +10,7 @@ from typing import Final
 from core.deltas import Delta, Stop, Text, Thinking, ToolUse
 from core.testing.answers import ChunkShape, UpstreamAnswer
 from core.testing.fold_checks import need
-from core.testing.kit.bench import Bench, copied
+from core.testing.kit.bench import Bench
 from core.testing.kit.direct import Translators, asking
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import brief, same, stop_of
@@ -19,7 +19,7 @@ from core.testing.kit.tools import CALLS
 
 
 def _translators(bench: Bench, text: str = "Hi", stops: tuple[str, ...] = ()) -> Translators:
-    return Translators(bench.assembly().back(), asking(text, stop_sequences=stops))
+    return Translators(bench.assembly().back(), asking(text, stop_sequences=stops), bench.engine)
 
 
 def _answers(bench: Bench) -> list[UpstreamAnswer]:
@@ -94,11 +94,12 @@ def _together(pieces: Sequence[ToolUse]) -> bool:
 @rule()
 def nothing_is_held_back(bench: Bench) -> None:
     """Text and reasoning are given with the chunk that brought them, and a call's head before its arguments end."""
-    engine, field = bench.engine, bench.facts.reasoning_field
-    kinds = [("content", Text)] + ([(field, Thinking)] if field and bench.facts.rewrite is None else [])
-    for (name, kind), stops in product(kinds, ((), ("END",))):
+    engine, field, tags = bench.engine, bench.facts.reasoning_field, bench.facts.tags
+    kinds = [("content", Text, "")] + ([(field, Thinking, "")] if field else [])
+    kinds += [("content", Thinking, tags[0])] if tags else []
+    for (name, kind, before), stops in product(kinds, ((), ("END",))):
         translators, told = _translators(bench, stops=stops), ""
-        translators.feed(piece({"role": "assistant", "content": ""}))
+        translators.feed(piece({"role": "assistant", "content": before}))
         for word in ("One", ", two", ", three", ", four"):
             told += word
             translators.feed(piece({name: word}))
@@ -123,7 +124,7 @@ def requests_share_nothing(bench: Bench) -> None:
     answers = [engine.stopped("END", text="One"), *_answers(bench)]
     lines = [engine.chunks(answer) for answer in answers]
     alone = [_plainly(_translators(bench, stops=stops).run(line)) for line in lines]
-    running = [Translators(back, asking(stop_sequences=stops)) for _ in answers]
+    running = [Translators(back, asking(stop_sequences=stops), engine) for _ in answers]
     for turn in range(max(map(len, lines))):
         for translators, line in zip(running, lines, strict=True):
             if turn < len(line):
@@ -135,7 +136,7 @@ def requests_share_nothing(bench: Bench) -> None:
         if number:
             told = [delta.reason for delta in deltas if isinstance(delta, Stop)]
             same("an answer beside others", "stop", told, [stop_of(answers[number])[0]])
-    again = [_plainly(Translators(back, asking(stop_sequences=stops)).run(line)) for line in lines]
+    again = [_plainly(Translators(back, asking(stop_sequences=stops), engine).run(line)) for line in lines]
     same("answers after others", "outcome", again, alone)
 
 
@@ -152,13 +153,12 @@ def translators_are_new_each_time(bench: Bench) -> None:
     back = bench.assembly().back()
     request = asking(stop_sequences=("END",), tools=())
     before = repr(request)
-    one, two = Translators(back, request), Translators(back, request)
+    one, two = (Translators(back, request, bench.engine) for _ in range(2))
     for name in ("_content", "_stop"):
         need(getattr(one, name) is not getattr(two, name), "two requests are given one and the same translator")
     for chunk in bench.engine.chunks(bench.engine.answer(reasoning="Hm.")):
-        kept = copied(chunk)
         one.feed(chunk)
-        same("translators", "chunk after it was fed", chunk, kept)
+        same("translators", "chunk after it was fed", one.given[-1], bench.engine.own(chunk))
     one.flush()
     need(repr(request) == before, "the request was changed while its answer was translated")
 

@@ -12,8 +12,8 @@ from core.pipeline import Back
 from core.request import Candidate, Message, Request, Route, TextBlock
 from core.testing.assemble import BACKEND, UPSTREAM_MODEL
 from core.testing.fold_checks import need
-from core.testing.kit.bench import copied
-from core.testing.kit.engine import Chunk
+from core.testing.kit.engine import Engine
+from core.testing.kit.rewriting import Chunk, copied
 
 ROUTE: Final = Route((Candidate(BACKEND, UPSTREAM_MODEL),))
 
@@ -27,10 +27,12 @@ def asking(text: str = "Hi", **fields: Any) -> Request:
 
 @attrs.define(eq=False)
 class Translators:
-    """The two translators of one answer, and what each step gave."""
+    """The two translators of one answer of this engine, what they were given, and what each step gave."""
 
     back: Back
     request: Request
+    engine: Engine
+    given: list[Chunk] = attrs.field(factory=list)
     steps: list[list[Delta]] = attrs.field(factory=list)
     _content: Any = attrs.field(init=False)
     _stop: Any = attrs.field(init=False)
@@ -40,8 +42,9 @@ class Translators:
         self._stop = self.back.translate_stop(self.request, ROUTE)
 
     def feed(self, chunk: Chunk) -> list[Delta]:
-        """One chunk through both."""
-        mine = copied(chunk)
+        """One chunk of the usual form, made the engine's, through both."""
+        mine = copied(self.engine.own(chunk))
+        self.given.append(mine)
         deltas = _checked(
             self._stop.feed(mine, _checked(self._content.feed(mine), "translate_content")), "translate_stop"
         )

@@ -12,10 +12,11 @@ from core.testing.fold_checks import need
 from core.testing.kit.bench import Bench
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import check_error, content_of, joined, same
-from core.testing.kit.rule import Rule, rule
+from core.testing.kit.rule import Rule, rule, unless
 from core.testing.kit.tools import CALLS
 
 WORDS: Final = "the perch is full"
+OWN: Final = unless(rewrite_error=...)
 STATUSES: Final = {
     400: (400, "invalid_request_error"),
     401: (502, "api_error"),
@@ -35,24 +36,22 @@ STATUSES: Final = {
 """The engine's status; the client's, and the type of its error."""
 
 
-@rule()
+@rule(hint=OWN)
 def a_status_becomes_its_kind(bench: Bench) -> None:
     """An HTTP error is the client's error of that kind, with its status and the engine's words, streaming or not."""
     for status, wanted in STATUSES.items():
-        body = dump({"error": {"message": WORDS, "type": "server_error"}}).encode()
-        for place, reply in bench.serve(body, status=status):
+        for place, reply in bench.refuse({"message": WORDS, "type": "server_error"}, status):
             where = f"status {status}, {place}"
             check_error(where, reply, WORDS)
             got = (reply.status, (reply.error or {})["type"])
             same(where, "client's status and type of error", got, wanted)
 
 
-@rule()
+@rule(hint=OWN)
 def retry_after_is_passed_on(bench: Bench) -> None:
     """The engine's `retry-after` reaches the client."""
-    body = dump({"error": {"message": WORDS}}).encode()
     for status in (429, 503):
-        for place, reply in bench.serve(body, status=status, headers={"retry-after": "7"}):
+        for place, reply in bench.refuse({"message": WORDS}, status, {"retry-after": "7"}):
             same(f"status {status}, {place}", "header retry-after", reply.headers.get("retry-after"), "7")
 
 
@@ -60,14 +59,15 @@ def retry_after_is_passed_on(bench: Bench) -> None:
 def what_waiting_cannot_mend_is_not_retried(bench: Bench) -> None:
     """The client's SDK is told not to retry what will not change: a spent quota, a refused key."""
     for status, code in ((429, "insufficient_quota"), (401, "invalid_api_key"), (402, "billing")):
-        body = dump({"error": {"message": WORDS, "type": code, "code": code}}).encode()
-        for place, reply in bench.serve(body, status=status):
+        for place, reply in bench.refuse({"message": WORDS, "type": code, "code": code}, status):
             same(f"{code}, {place}", "header x-should-retry", reply.headers.get("x-should-retry"), "false")
 
 
 @rule()
 def error_bodies_of_any_shape_are_read(bench: Bench) -> None:
     """The words of an error are found in whatever shape the engine or a proxy put them."""
+    for place, reply in bench.refuse({"message": WORDS, "code": 500}, 500):
+        check_error(place, reply, WORDS)
     *worded, (empty, _) = error_bodies(WORDS, 500)
     for body, content_type in worded:
         for place, reply in bench.serve(body, status=500, headers={"content-type": content_type}):
@@ -76,22 +76,24 @@ def error_bodies_of_any_shape_are_read(bench: Bench) -> None:
         check_error(place, reply)
 
 
-@rule()
+@rule(hint=OWN)
 def an_error_with_status_200_is_an_error(bench: Bench) -> None:
     """A body with an error, though its status is 200, is an error with its words."""
-    for value in ({"error": {"message": WORDS, "code": 500}}, {"error": WORDS}, {"object": "error", "message": WORDS}):
-        for place, reply in bench.serve(dump(value).encode()):
+    own = bench.engine.failed({"message": WORDS, "code": 500})[0]
+    others = [dump(value).encode() for value in ({"error": WORDS}, {"object": "error", "message": WORDS})]
+    for body in (own, *([] if bench.facts.rewrite_error else others)):
+        for place, reply in bench.serve(body):
             check_error(place, reply, WORDS)
             need(reply.status >= 400, f"{place}: an answer that is nothing but an error has status {reply.status}")
 
 
-@rule()
+@rule(hint=OWN)
 def an_error_in_a_stream_is_an_error(bench: Bench) -> None:
     """An error in a stream ends the answer as an error, before the first text and behind it, and the text is kept."""
     error = {"error": {"message": WORDS, "type": "server_error", "code": 500}}
     for text in ("", "One, two"):
         said = [piece({"role": "assistant", "content": ""}), *([piece({"content": text})] if text else [])]
-        for end in ([error], [error, piece({}, "stop")], [{"error": WORDS}]):
+        for end in ([error], [error, piece({}, "stop")], *([] if bench.facts.rewrite_error else [[{"error": WORDS}]])):
             for place, reply in bench.serve(bench.engine.stream([*said, *end], done=True)):
                 check_error(place, reply, WORDS)
                 streamed = place.startswith("client stream")
@@ -101,11 +103,31 @@ def an_error_in_a_stream_is_an_error(bench: Bench) -> None:
                     same(place, "text before the error", kept, text)
 
 
+@rule(hint=OWN)
+def the_word_of_an_error_tells_its_kind(bench: Bench) -> None:
+    """Where no HTTP status tells it, in a stream and in a body with status 200, the engine's word for it does."""
+    for word, kind in (("overloaded_error", "overloaded_error"), ("rate_limit_error", "rate_limit_error")):
+        error = {"error": {"message": WORDS, "type": word}}
+        streamed = bench.engine.stream([piece({"content": "One"}), error], done=True)
+        for played in (bench.serve(streamed), bench.refuse(error["error"])):
+            for place, reply in played:
+                check_error(place, reply, WORDS)
+                same(f"{word}, {place}", "type of the error", (reply.error or {})["type"], kind)
+
+
+@rule(hint=OWN)
+def a_prompt_that_is_too_long_is_told_as_such(bench: Bench) -> None:
+    """The engine's word for a prompt that is too long becomes the sentence on which clients make it shorter."""
+    for place, reply in bench.refuse({"message": WORDS, "type": "context_length_exceeded"}, 400):
+        check_error(place, reply, "prompt is too long")
+        same(place, "client's status", reply.status, 400)
+
+
 @rule()
 def an_event_named_error_is_an_error(bench: Bench) -> None:
     """An event that is named `error` is an error."""
     wire = bench.engine.stream([piece({"content": "One"})], done=False)
-    wire += f"event: error\ndata: {dump({'error': {'message': WORDS}})}\n\n".encode()
+    wire += b"event: error\ndata: " + bench.engine.failed({"message": WORDS})[0] + b"\n\n"
     for place, reply in bench.serve(wire):
         check_error(place, reply, WORDS)
 
@@ -177,6 +199,8 @@ RULES: Final[tuple[Rule, ...]] = (
     error_bodies_of_any_shape_are_read,
     an_error_with_status_200_is_an_error,
     an_error_in_a_stream_is_an_error,
+    the_word_of_an_error_tells_its_kind,
+    a_prompt_that_is_too_long_is_told_as_such,
     an_event_named_error_is_an_error,
     a_given_up_answer_is_an_error,
     a_cut_answer_is_an_error,

@@ -9,6 +9,7 @@ from typing import Any
 from core.testing.answers import UpstreamAnswer
 from core.testing.fold_checks import need
 from core.testing.kit.bench import Played
+from core.testing.kit.engine import TAGGED
 from core.testing.kit.facts import EngineFacts
 from core.testing.replay import Reply
 
@@ -28,7 +29,9 @@ def check_content(place: str, reply: Reply, answer: UpstreamAnswer, facts: Engin
     content = content_of(place, reply)
     text = (answer.text or "") + (answer.refusal or "")
     reasoning = answer.reasoning or ""
-    same(place, "reasoning", joined(content, "thinking"), reasoning.strip() if facts.tags else reasoning)
+    got = joined(content, "thinking")
+    tagged = TAGGED in place or (facts.tags is not None and not facts.reasoning_field)
+    same(place, "reasoning", got.strip() if tagged else got, reasoning.strip() if tagged else reasoning)
     same(place, "text", joined(content, "text"), text)
     check_calls(place, content, answer, facts)
     order = [kind for kind, there in (("thinking", answer.reasoning), ("text", text)) if there]
@@ -95,10 +98,15 @@ def joined(content: Iterable[Mapping[str, Any]], kind: str) -> str:
 
 def same(place: str, what: str, got: Any, wanted: Any) -> None:
     """That a value is the one wanted (True is not 1)."""
-    need(
-        repr(got) == repr(wanted) or (got == wanted and type(got) is type(wanted)),
-        f"{place}: the {what} is {brief(got)}, not {brief(wanted)}",
-    )
+    if repr(got) == repr(wanted) or (got == wanted and type(got) is type(wanted)):
+        return
+    at = 0
+    if isinstance(got, str) and isinstance(wanted, str) and brief(got) == brief(wanted):
+        ends = (at for at, (one, other) in enumerate(zip(got, wanted, strict=False)) if one != other)
+        at = max(0, next(ends, min(len(got), len(wanted))) - 20)
+    behind = f" from its character {at} on" if at else ""
+    tail = (got[at:], wanted[at:]) if at else (got, wanted)
+    need(False, f"{place}: the {what}{behind} is {brief(tail[0])}, not {brief(tail[1])}")
 
 
 def brief(value: Any, size: int = 160) -> str:

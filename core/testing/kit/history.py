@@ -10,7 +10,7 @@ from core.testing.kit.bench import Bench
 from core.testing.kit.bodies import FULL, TOOL
 from core.testing.kit.expect import same
 from core.testing.kit.facts import EngineFacts
-from core.testing.kit.rule import Rule, rule
+from core.testing.kit.rule import Rule, rule, unless
 
 PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -53,10 +53,10 @@ def several_results_keep_their_calls(bench: Bench) -> None:
 
 
 def _remembers(facts: EngineFacts) -> bool:
-    return bool(facts.reasoning_history and facts.reasoning_field and facts.rewrite is None)
+    return bool(facts.reasoning_history and facts.reasoning_field)
 
 
-@rule(_remembers)
+@rule(_remembers, needs="those with `reasoning_history` and a `reasoning_field`")
 def reasoning_goes_back(bench: Bench) -> None:
     """The reasoning of an earlier turn goes back in the field that the engine reads."""
     from_engine = bench.serve(bench.engine.answer(text="I look.", reasoning="Hm, Paris."))
@@ -73,7 +73,7 @@ def reasoning_goes_back(bench: Bench) -> None:
     same("body", "text of an earlier turn", turn["content"], "I look.")
 
 
-@rule(lambda facts: facts.images)
+@rule(lambda facts: facts.images, needs="those with `images`", hint=unless(images=False))
 def images_are_sent(bench: Bench) -> None:
     """An image goes to the engine as a part of type `image_url`, beside its text."""
     source = {"type": "base64", "media_type": "image/png", "data": PIXEL}

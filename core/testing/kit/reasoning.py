@@ -5,25 +5,34 @@ from __future__ import annotations
 from typing import Any, Final
 
 from core.testing.answers import ChunkShape, UpstreamToolCall
-from core.testing.kit.bench import Bench, copied
+from core.testing.kit.bench import Bench
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import check_all, check_calls, content_of, joined, same
 from core.testing.kit.facts import EngineFacts
+from core.testing.kit.rewriting import copied
 from core.testing.kit.rule import Rule, rule
 
 THOUGHT: Final = "\nTwo and two,\n  perhaps. 🦜 None null [DONE] "
 TEXT: Final = "It is 4, שלום."
+REASONS: Final = "those with a `reasoning_field` or `tags`"
+FIELD: Final = "those with a `reasoning_field`"
+TAGS: Final = "those with `tags`"
 
 
 def _reasons(facts: EngineFacts) -> bool:
     return facts.reasons
 
 
+def _elsewhere(facts: EngineFacts) -> str:
+    told = facts.tags or facts.rewrite or facts.rewrite_chunk or facts.reasoning_field != EngineFacts().reasoning_field
+    return "" if told else "or, where the engine's is elsewhere, say EngineFacts(reasoning_field=…) or (tags=…)"
+
+
 def _plain(facts: EngineFacts) -> bool:
-    return bool(facts.reasoning_field) and facts.rewrite is None
+    return bool(facts.reasoning_field)
 
 
-@rule(_reasons)
+@rule(_reasons, needs=REASONS, hint=_elsewhere)
 def reasoning_comes_first_and_apart(bench: Bench) -> None:
     """The reasoning is one thinking block in front of the text, whole, and nowhere else."""
     for shape in (ChunkShape(4), ChunkShape(1), ChunkShape(0), ChunkShape(7, role="null", nulls=True)):
@@ -31,14 +40,14 @@ def reasoning_comes_first_and_apart(bench: Bench) -> None:
         check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule(_reasons)
+@rule(_reasons, needs=REASONS)
 def reasoning_in_the_same_chunk_as_text_comes_first(bench: Bench) -> None:
     """Reasoning and text of one chunk both arrive, the reasoning first."""
     answer = bench.engine.answer(text=TEXT, reasoning=THOUGHT, shape=ChunkShape(0, shared=True))
     check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule(_reasons)
+@rule(_reasons, needs=REASONS)
 def reasoning_alone_is_an_answer(bench: Bench) -> None:
     """An answer that ended while it reasoned has its reasoning and no text."""
     for text in (None, ""):
@@ -46,7 +55,7 @@ def reasoning_alone_is_an_answer(bench: Bench) -> None:
         check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule(_reasons)
+@rule(_reasons, needs=REASONS)
 def reasoning_comes_before_calls(bench: Bench) -> None:
     """Reasoning in front of a tool call arrives, and arrives first."""
     calls = (UpstreamToolCall("get_weather", '{"city": "Paris"}', "call_a"),)
@@ -55,7 +64,7 @@ def reasoning_comes_before_calls(bench: Bench) -> None:
         check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule(lambda facts: _plain(facts) and bool(facts.reasoning_also))
+@rule(lambda facts: _plain(facts) and bool(facts.reasoning_also), needs="those with `reasoning_also`")
 def reasoning_under_two_names_comes_once(bench: Bench) -> None:
     """Reasoning that comes under several names at once arrives once, and under any one of them it arrives."""
     facts = bench.facts
@@ -65,7 +74,7 @@ def reasoning_under_two_names_comes_once(bench: Bench) -> None:
         check_all(bench.serve(answer), answer, facts)
 
 
-@rule(_plain)
+@rule(_plain, needs=FIELD)
 def no_reasoning_is_no_block(bench: Bench) -> None:
     """Reasoning that is absent, null or empty makes no thinking block."""
     answer = bench.engine.answer(text=TEXT)
@@ -79,7 +88,7 @@ def no_reasoning_is_no_block(bench: Bench) -> None:
     check_all(bench.serve(whole), whole, bench.facts)
 
 
-@rule(_plain)
+@rule(_plain, needs=FIELD)
 def reasoning_after_text_stays_reasoning(bench: Bench) -> None:
     """Reasoning that comes again after text is not lost, and not text."""
     field = bench.facts.reasoning_field
@@ -93,7 +102,7 @@ def reasoning_after_text_stays_reasoning(bench: Bench) -> None:
         same(place, "order of blocks", order, ["thinking", "text", "thinking", "text"])
 
 
-@rule(_plain)
+@rule(_plain, needs=FIELD)
 def reasoning_between_calls_is_kept(bench: Bench) -> None:
     """Reasoning behind a tool call, in front of the next one, is not lost and does not part the call's arguments."""
     field = bench.facts.reasoning_field
@@ -122,7 +131,7 @@ def _tagged(facts: EngineFacts) -> bool:
     return facts.tags is not None
 
 
-@rule(_tagged)
+@rule(_tagged, needs=TAGS)
 def tags_count_in_front_alone(bench: Bench) -> None:
     """A tag behind the beginning of the answer is text, and so is what only begins like one."""
     opening, closing = bench.facts.tags or ("", "")
@@ -135,7 +144,7 @@ def tags_count_in_front_alone(bench: Bench) -> None:
     check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule(_tagged)
+@rule(_tagged, needs=TAGS)
 def reasoning_that_never_closes_is_reasoning(bench: Bench) -> None:
     """Reasoning that the token limit cut, half its closing tag with it, is reasoning to its end."""
     opening, closing = bench.facts.tags or ("", "")
@@ -147,7 +156,7 @@ def reasoning_that_never_closes_is_reasoning(bench: Bench) -> None:
             same(place, "text", joined(content, "text"), "")
 
 
-@rule(_plain)
+@rule(_plain, needs=FIELD)
 def last_words_are_not_lost(bench: Bench) -> None:
     """Text and reasoning on the chunk that carries the finish_reason arrive."""
     facts = bench.facts

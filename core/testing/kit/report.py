@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 
 
@@ -18,11 +20,13 @@ class Failure:
 
 @attrs.frozen
 class Report:
-    """The rules that hold, those that do not, and those that could not be run because a rule before them hung."""
+    """The rules that hold, those that do not, those that could not be run because a rule before them hung, and those
+    that were to be left out, with the reason."""
 
     passed: tuple[str, ...]
     failures: tuple[Failure, ...] = ()
     not_run: tuple[str, ...] = ()
+    skipped: Mapping[str, str] = attrs.field(factory=dict)
 
     def assert_ok(self) -> None:
         """Raise AssertionError, with a line for each failure, unless all rules hold."""
@@ -32,5 +36,7 @@ class Report:
 
     def __str__(self) -> str:
         head = f"{len(self.passed)} rules hold, {len(self.failures)} do not"
+        left = f", {len(self.skipped)} are left out" if self.skipped else ""
         rest = f", {len(self.not_run)} were not run: a rule before them hung" if self.not_run else ""
-        return "\n".join([head + rest, *(f"- {failure}" for failure in self.failures)])
+        out = [f"- {name} is left out: {reason}" for name, reason in self.skipped.items()]
+        return "\n".join([head + left + rest, *(f"- {failure}" for failure in self.failures), *out])

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from core.testing.kit.facts import EngineFacts
+
 if TYPE_CHECKING:
     from core.testing.kit.bench import Bench
-    from core.testing.kit.facts import EngineFacts
 
 _RAISED: Final = re.compile(r"^(?:\s+\| )?([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Group)\b.*)$", re.MULTILINE)
+
+Hint = Callable[[EngineFacts], str]
+"""What an author may do about a failure, where the facts are these; "": nothing in particular."""
 
 
 @attrs.frozen
@@ -21,24 +25,41 @@ class Rule:
     """One rule: its name, what it says (one sentence), its check, and for which engines it is.
 
     The check raises AssertionError with a sentence for what is not so; whatever else it raises is a failure, too.
+    `needs` names the facts without which it does not apply; `hint` is added to a failure.
     """
 
     name: str
     says: str
     check: Callable[[Bench], None] = attrs.field(repr=False)
     applies: Callable[[EngineFacts], bool] = attrs.field(repr=False)
+    needs: str = attrs.field(default="", repr=False)
+    hint: Hint = attrs.field(default=lambda _: "", repr=False)
 
     def __str__(self) -> str:
         return self.name
 
 
-def rule(applies: Callable[[EngineFacts], bool] = lambda _: True) -> Callable[[Callable[[Bench], None]], Rule]:
+def rule(
+    applies: Callable[[EngineFacts], bool] = lambda _: True, *, needs: str = "", hint: Hint = lambda _: ""
+) -> Callable[[Callable[[Bench], None]], Rule]:
     """Make a rule of a function: its name is the rule's, its docstring what the rule says."""
 
     def make(check: Callable[[Bench], None]) -> Rule:
-        return Rule(check.__name__.replace("_", "-"), " ".join((check.__doc__ or "").split()), check, applies)
+        says = " ".join((check.__doc__ or "").split())
+        return Rule(check.__name__.replace("_", "-"), says, check, applies, needs, hint)
 
     return make
+
+
+def unless(**facts: Any) -> Hint:
+    """The hint at facts that may have been left at their default; one given as `...` is for the author to fill in."""
+    said = ", ".join(f"{name}={'…' if value is ... else repr(value)}" for name, value in facts.items())
+
+    def hint(given: EngineFacts) -> str:
+        left = all(getattr(given, name) == getattr(EngineFacts(), name) for name in facts)
+        return f"or, where the engine is not so, say EngineFacts({said})" if left else ""
+
+    return hint
 
 
 def sentence_of(error: BaseException) -> str:

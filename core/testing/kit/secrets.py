@@ -11,13 +11,11 @@ import httpx
 from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
-from core.testing.answers import dump
 from core.testing.fold_checks import need
 from core.testing.kit.bench import Bench
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import check_error
 from core.testing.kit.rule import Rule, rule
-from core.testing.kit.upstream import Upstream
 
 KEY: Final = "parrot-Key-4711-hidden"
 URL: Final = "http://engine.internal:9000/v1"
@@ -40,13 +38,13 @@ def _check(bench: Bench, wire: bytes, status: int = 200, fails: type[Exception] 
 def refusals_keep_secrets(bench: Bench) -> None:
     """No key, no address and no trace of the engine's is in the client's error when the engine refuses."""
     for status in (400, 401, 503):
-        _check(bench, dump({"error": {"message": TOLD}}).encode(), status)
+        _check(bench, bench.engine.failed({"message": TOLD}, status)[0], status)
 
 
 @rule()
 def broken_answers_keep_secrets(bench: Bench) -> None:
     """No key, no address and no trace is in the error of a body or a stream with status 200."""
-    _check(bench, dump({"error": {"message": TOLD}}).encode())
+    _check(bench, bench.engine.failed({"message": TOLD})[0])
     for said in ([], [piece({"content": "One"})]):
         _check(bench, bench.engine.stream([*said, {"error": {"message": TOLD}}]))
 
@@ -63,7 +61,7 @@ def the_key_is_in_its_header_alone(bench: Bench) -> None:
     """The backend's key is in its one header, and not in the address, the body, another header or the logs."""
     wire = bench.engine.wire(bench.engine.answer(), stream=False)
     for status in (200, 401):
-        upstream, lines = Upstream(lambda _: [wire], status), _Lines()
+        upstream, lines = bench.upstream(lambda _: [wire], status), _Lines()
         root, out = logging.getLogger(), io.StringIO()
         root.addHandler(lines)
         try:

@@ -10,13 +10,24 @@ from core.testing.kit.bench import Bench, Played
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import check_all, check_stop, content_of, joined, same
 from core.testing.kit.facts import EngineFacts
-from core.testing.kit.rule import Rule, rule
-from core.testing.kit.upstream import Upstream
+from core.testing.kit.rule import Rule, rule, unless
 
 STOPS: Final = ("5", "END", "\n\n#", "עצור")
 MANY: Final = tuple(f"<end-{number}>" for number in range(40))
 ASK: Final = {"stop_sequences": list(STOPS)}
+MATCH: Final = "those with a `stop_field` or `stop_top`"
+CHOICE: Final = "those with a `stop_field`"
+WORDS: Final = unless(finish_reasons=...)
 CALL: Final = (UpstreamToolCall("get_weather", '{"city": "Paris"}', "call_a"),)
+
+
+def _unfound(facts: EngineFacts) -> str:
+    if facts.reports_match:
+        return ""
+    return (
+        "where the engine does not name the match (facts `stop_field`, `stop_top`), the backend has to find it: "
+        'wraps = ("stop_scan",) on its class'
+    )
 
 
 def _reports(facts: EngineFacts) -> bool:
@@ -27,7 +38,7 @@ def _reports_anything(facts: EngineFacts) -> bool:
     return bool(facts.stop_field)
 
 
-@rule()
+@rule(hint=WORDS)
 def a_plain_end_is_end_turn(bench: Bench) -> None:
     """`stop` is end_turn, with stop sequences asked for and without, and also where the text ends like half of one."""
     for request, text in (({}, "One, two."), (ASK, "One, two."), (ASK, "The EN"), (ASK, "Below.\n\n")):
@@ -35,7 +46,7 @@ def a_plain_end_is_end_turn(bench: Bench) -> None:
         check_all(bench.serve(answer, request=request), answer, bench.facts)
 
 
-@rule()
+@rule(hint=WORDS)
 def the_token_limit_is_max_tokens(bench: Bench) -> None:
     """`length` is max_tokens, behind text and behind calls."""
     for answer in (
@@ -60,7 +71,7 @@ def tool_calls_without_a_call_is_end_turn(bench: Bench) -> None:
     check_all(bench.serve(answer), answer, bench.facts, ("end_turn", None))
 
 
-@rule()
+@rule(hint=WORDS)
 def a_refusal_is_refusal(bench: Bench) -> None:
     """`content_filter` and the field `refusal` are refusals; the words of the refusal are text."""
     for answer in (
@@ -70,7 +81,7 @@ def a_refusal_is_refusal(bench: Bench) -> None:
         check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule()
+@rule(hint=_unfound)
 def a_match_is_told(bench: Bench) -> None:
     """Whichever of the client's stop sequences ends the answer, the client is told which, and the text ends there."""
     for asked in (STOPS, *((stop,) for stop in STOPS[:2])):
@@ -88,7 +99,7 @@ def _stopped(bench: Bench, asked: tuple[str, ...], stop: str) -> list[Played]:
     return bench.serve(engine.answer(text=f"One, two, {stop} three."), request=request)
 
 
-@rule(lambda facts: not facts.reports_match)
+@rule(lambda facts: not facts.reports_match, needs="those without `stop_field` and `stop_top`", hint=_unfound)
 def matches_in_the_text_are_found(bench: Bench) -> None:
     """Where the backend finds the stops: the first one counts, of two at one place the longer, in the text alone."""
     engine, request = bench.engine, {"stop_sequences": [*MANY, *STOPS[1:3], "END OF"]}
@@ -109,7 +120,7 @@ def matches_in_the_text_are_found(bench: Bench) -> None:
         check_all(bench.serve(answer, request=request), answer, bench.facts)
 
 
-@rule(_reports)
+@rule(_reports, needs=MATCH)
 def only_the_clients_match_counts(bench: Bench) -> None:
     """A reported stop string that the client did not ask for, or only resembles one of its own, is end_turn."""
     for match in ("</s>", "EN", "END ", "end", "55", ""):
@@ -119,7 +130,7 @@ def only_the_clients_match_counts(bench: Bench) -> None:
     check_all(bench.serve(answer, request={}), answer, bench.facts, ("end_turn", None))
 
 
-@rule(_reports_anything)
+@rule(_reports_anything, needs=CHOICE)
 def a_reported_token_is_end_turn(bench: Bench) -> None:
     """A report that is no string (a token's number, null, true, a list) is end_turn."""
     for match in (5, 128_001, 0, None, True, 5.0, ["5"]):
@@ -127,7 +138,7 @@ def a_reported_token_is_end_turn(bench: Bench) -> None:
         check_all(bench.serve(answer, request=ASK), answer, bench.facts, ("end_turn", None))
 
 
-@rule(_reports_anything)
+@rule(_reports_anything, needs=CHOICE)
 def a_report_beside_another_end_is_as_told(bench: Bench) -> None:
     """A null report beside `length`, calls or a refusal changes nothing."""
     engine = bench.engine
@@ -162,7 +173,10 @@ def an_end_told_twice_is_one_end(bench: Bench) -> None:
     check_all(bench.serve(bench.engine.stream(chunks)), answer, bench.facts)
 
 
-@rule(lambda facts: facts.stop_finish != "stop" and not facts.reports_match)
+@rule(
+    lambda facts: facts.stop_finish != "stop" and not facts.reports_match,
+    needs="those with a `stop_finish` that is not `stop`, and no `stop_field`",
+)
 def a_kind_of_stop_names_no_sequence(bench: Bench) -> None:
     """Of several stop sequences none is named where the engine tells only that one matched; a single one is."""
     bare = bench.assembly({"wraps": []})
@@ -172,13 +186,13 @@ def a_kind_of_stop_names_no_sequence(bench: Bench) -> None:
             check_stop(place, reply, wanted)
 
 
-@rule(lambda facts: facts.max_stops is not None)
+@rule(lambda facts: facts.max_stops is not None, needs="those with `max_stops`")
 def no_more_stops_are_sent_than_are_taken(bench: Bench) -> None:
     """The engine is sent no more stop sequences than it takes, and as many as it takes are not refused."""
     most = bench.facts.max_stops or 0
     for number in (most, most + 1):
         wire = bench.engine.wire(bench.engine.answer(), stream=False)
-        upstream = Upstream(lambda _, wire=wire: [wire])  # type: ignore[misc]
+        upstream = bench.upstream(lambda _, wire=wire: [wire])  # type: ignore[misc]
         client = bench.ask(upstream, stop_sequences=[f"<{each}>" for each in range(number)])
         sent = [len(asked.body.get("stop") or ()) for asked in upstream.asked]
         need(max(sent, default=0) <= most, f"{max(sent, default=0)} stop sequences are sent to an engine for {most}")

@@ -17,7 +17,7 @@ from core.testing.fold_checks import need
 from core.testing.kit.bench import Bench
 from core.testing.kit.expect import check_all, same
 from core.testing.kit.facts import EngineFacts
-from core.testing.kit.rule import Rule, rule
+from core.testing.kit.rule import Rule, rule, unless
 from core.testing.kit.upstream import Client, Upstream
 
 _SECRET: Final = re.compile(
@@ -37,11 +37,11 @@ def _requests(
             return [dump(counted).encode()]
         return [bench.engine.wire(bench.engine.answer(text="One."), stream=bool(body.get("stream")))]
 
-    upstream = Upstream(reply)
+    upstream = bench.upstream(reply)
     return upstream, bench.ask(upstream, backend, path=path, **fields)
 
 
-@rule()
+@rule(hint=unless(key_header=...))
 def the_address_is_the_tables(bench: Bench) -> None:
     """The request goes to the table's `url` and `query`, with its `key` in the engine's header and its `headers`."""
     table = {

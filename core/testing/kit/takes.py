@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from core.testing.answers import UpstreamToolCall, dump
+from core.testing.answers import UpstreamToolCall
 from core.testing.fold_checks import need
 from core.testing.kit.bench import Bench
 from core.testing.kit.bodies import FULL, TOOL
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import brief, content_of, same
+from core.testing.kit.facts import EngineFacts
+from core.testing.kit.history import PIXEL
 from core.testing.kit.rule import Rule, rule
 from core.testing.kit.upstream import Upstream
 
@@ -31,13 +33,13 @@ def a_stream_is_asked_for_like_a_whole_answer(bench: Bench) -> None:
 
 
 def _asked(bench: Bench, request: Mapping[str, Any], stream: bool) -> Upstream:
-    upstream = Upstream(lambda body: [bench.engine.wire(bench.engine.answer(), stream=bool(body.get("stream")))])
+    upstream = bench.upstream(lambda body: [bench.wire(stream=bool(body.get("stream")))])
     client = bench.ask(upstream, **{**request, "stream": stream})
     need(bool(upstream.asked), f"the request never reached the upstream: {client.body[:160]!r}")
     return upstream
 
 
-@rule(lambda facts: bool(facts.allowed_fields))
+@rule(lambda facts: bool(facts.allowed_fields), needs="those with `allowed_fields`")
 def only_fields_that_are_taken_are_sent(bench: Bench) -> None:
     """No field is at the top of a body that the engine refuses."""
     for request in (FULL, {**FULL, **EFFORT, "top_k": 7}, THINKS, {**FULL, "tool_choice": {"type": "any"}}):
@@ -46,7 +48,32 @@ def only_fields_that_are_taken_are_sent(bench: Bench) -> None:
             need(not extra, f"the body has {', '.join(sorted(extra))}, which the engine refuses")
 
 
-@rule(lambda facts: bool(facts.with_tools))
+def _lacks(facts: EngineFacts) -> bool:
+    return not (facts.images and facts.schema and facts.tool_choice)
+
+
+@rule(_lacks, needs="those without `images`, `schema` or `tool_choice`")
+def what_it_cannot_do_is_not_asked_for(bench: Bench) -> None:
+    """An image, a schema or a forced tool that the engine does not take is not in the body; a refusal is right, too."""
+    source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+    turn = {"role": "user", "content": [{"type": "image", "source": source}, {"type": "text", "text": "What is it?"}]}
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
+    asked: list[dict[str, Any]] = [] if bench.facts.images else [{"messages": [turn]}]
+    asked += [] if bench.facts.schema else [{"output_config": {"format": {"type": "json_schema", "schema": schema}}}]
+    asked += [] if bench.facts.tool_choice else [{"tools": [TOOL], "tool_choice": {"type": "any"}}]
+    for request in asked:
+        upstream = bench.upstream(lambda body: [bench.wire(stream=bool(body.get("stream")))])
+        client = bench.ask(upstream, **request)
+        need(bool(upstream.asked) or 400 <= client.status < 500, f"{brief(request)} is answered by {client.status}")
+        for sent in upstream.asked:
+            need(PIXEL not in str(sent.body), "the body has an image, which the engine does not take")
+            kind = (sent.body.get("response_format") or {}).get("type")
+            need(kind != "json_schema" or bench.facts.schema, "the body has a schema, which the engine does not take")
+            forced = sent.body.get("tool_choice") not in (None, "auto", "none")
+            need(not forced or bench.facts.tool_choice, "the body forces a tool, which the engine does not take")
+
+
+@rule(lambda facts: bool(facts.with_tools), needs="those with `with_tools`")
 def tools_come_with_what_they_need(bench: Bench) -> None:
     """Where the client leaves the choice of tools open, the body says what the engine wants said with tools."""
     body = bench.sent({"tools": [TOOL]})
@@ -55,7 +82,7 @@ def tools_come_with_what_they_need(bench: Bench) -> None:
         need(name not in bench.sent(), f"the body has {name!r} though there are no tools")
 
 
-@rule(lambda facts: bool(facts.tool_id_pattern))
+@rule(lambda facts: bool(facts.tool_id_pattern), needs="those with `tool_id_pattern`")
 def ids_of_calls_are_such_as_are_taken(bench: Bench) -> None:
     """The ids of earlier calls and of their results are such as the engine takes, each pair the same."""
     messages = bench.sent(_history(ID))["messages"]
@@ -79,7 +106,7 @@ def _turns(answer: Any, identity: str) -> dict[str, Any]:
     return {"tools": [TOOL], "messages": [{"role": role, "content": content} for role, content in turns]}
 
 
-@rule(lambda facts: bool(facts.foreign_call))
+@rule(lambda facts: bool(facts.foreign_call), needs="those with `foreign_call`")
 def calls_of_other_models_are_marked(bench: Bench) -> None:
     """An earlier call that the engine did not make goes back with what the engine wants of such."""
     (call,) = _calls(bench, _history(ID))
@@ -92,7 +119,7 @@ def _calls(bench: Bench, request: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [call for message in messages for call in message.get("tool_calls") or ()]
 
 
-@rule(lambda facts: bool(facts.keep or facts.keep_in_calls))
+@rule(lambda facts: bool(facts.keep or facts.keep_in_calls), needs="those with `keep` or `keep_in_calls`")
 def what_is_wanted_back_goes_back(bench: Bench) -> None:
     """Fields of the answer and of its calls that the engine wants back go back with the next request, unchanged."""
     facts, kept = bench.facts, {"google": {"thought_signature": "c2ln/+=="}}
@@ -114,11 +141,11 @@ def what_is_wanted_back_goes_back(bench: Bench) -> None:
             need(got == kept, f"{place}: {name!r} of a call goes back as {brief(got)}")
 
 
-@rule(lambda facts: bool(facts.no_thinking))
+@rule(lambda facts: bool(facts.no_thinking), needs="those with `no_thinking`")
 def a_model_that_cannot_think_is_asked_without(bench: Bench) -> None:
     """A refusal that only says that the model cannot think is answered by the same request without its switches."""
     body = bench.engine.wire(bench.engine.answer(text="One."), stream=False)
-    refusal = dump({"error": {"message": bench.facts.no_thinking}}).encode()
+    refusal, _ = bench.engine.failed({"message": bench.facts.no_thinking}, 400)
 
     plain = bench.sent({"max_tokens": THINKS["max_tokens"]})
 
@@ -126,7 +153,7 @@ def a_model_that_cannot_think_is_asked_without(bench: Bench) -> None:
         upstream.status = 400 if sent.keys() - plain.keys() else 200
         return [refusal if upstream.status == 400 else body]
 
-    upstream = Upstream(reply)
+    upstream = bench.upstream(reply)
     client = bench.ask(upstream, **THINKS)
     need(client.status == 200, f"a model that cannot think is told as {client.status}: {client.body[:160]!r}")
 
@@ -134,6 +161,7 @@ def a_model_that_cannot_think_is_asked_without(bench: Bench) -> None:
 RULES: Final[tuple[Rule, ...]] = (
     a_stream_is_asked_for_like_a_whole_answer,
     only_fields_that_are_taken_are_sent,
+    what_it_cannot_do_is_not_asked_for,
     tools_come_with_what_they_need,
     ids_of_calls_are_such_as_are_taken,
     calls_of_other_models_are_marked,

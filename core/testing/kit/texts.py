@@ -33,7 +33,7 @@ def text_is_passed_on_as_it_is(bench: Bench) -> None:
             check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule(lambda facts: facts.reasons)
+@rule(lambda facts: facts.reasons, needs="those with a `reasoning_field` or `tags`")
 def reasoning_is_passed_on_as_it_is(bench: Bench) -> None:
     """Reasoning arrives as it was written, just as text does."""
     for reasoning in ODD:

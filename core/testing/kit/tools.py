@@ -9,7 +9,7 @@ from core.testing.fold_checks import need
 from core.testing.kit.bench import Bench
 from core.testing.kit.engine import piece
 from core.testing.kit.expect import check_all, check_calls, check_stop, content_of, joined, same
-from core.testing.kit.rule import Rule, rule
+from core.testing.kit.rule import Rule, rule, unless
 
 WEATHER: Final = '{"city": "Paris", "days": [1, 2, {"a": null}], "exact": 9007199254740991}'
 AWKWARD: Final = '{"path": "C:\\\\tmp\\n\\"q\\"", "text": "\\u00e9 😀 } ] \\ud83d\\ude00", "": {}}'
@@ -18,10 +18,11 @@ CALLS: Final = (
     UpstreamToolCall("mcp__files__read-2", AWKWARD, "chatcmpl-tool-b"),
     UpstreamToolCall("get_weather", '{"city": "Oslo"}', "call_c"),
 )
+PIECES: Final = "those without `calls_whole`"
 LONG: Final = "mcp__a_server_with_a_long_name__a_tool_with_an_even_longer_name_than_that"
 
 
-@rule()
+@rule(hint=unless(tool_ids=False))
 def a_call_arrives_whole(bench: Bench) -> None:
     """A call arrives with its id, its name and its input, however its arguments are cut."""
     for size in (0, 1, 3, 9):
@@ -29,7 +30,7 @@ def a_call_arrives_whole(bench: Bench) -> None:
         check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule()
+@rule(hint=unless(tool_ids=False))
 def several_calls_arrive_in_order(bench: Bench) -> None:
     """Several calls arrive, one after another, each with its own input."""
     for shape in (ChunkShape(0), ChunkShape(5), ChunkShape(2, finish_early=True), ChunkShape(0, shared=True)):
@@ -37,7 +38,7 @@ def several_calls_arrive_in_order(bench: Bench) -> None:
         check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule()
+@rule(lambda facts: not facts.calls_whole, needs=PIECES)
 def interleaved_calls_are_told_apart(bench: Bench) -> None:
     """The fragments of calls that come in turns are put together by their index."""
     answer = _calling(bench, CALLS, ChunkShape(4, interleaved=True))
@@ -79,7 +80,7 @@ def text_around_calls_is_kept(bench: Bench) -> None:
         check_calls(place, reply.message["content"], _calling(bench, CALLS[2:]), bench.facts)
 
 
-@rule()
+@rule(lambda facts: not facts.calls_whole, needs=PIECES)
 def arguments_that_are_an_object_are_read(bench: Bench) -> None:
     """Arguments that the engine sends as an object, not as its JSON text, are the input."""
     fragment = _fragment(0, {"name": "get_weather", "arguments": {"city": "Oslo"}}, id="call_c", type="function")
@@ -98,7 +99,7 @@ def a_call_without_an_id_gets_one(bench: Bench) -> None:
             check_calls(place, content_of(place, reply), answer, bench.facts)
 
 
-@rule()
+@rule(lambda facts: not facts.calls_whole, needs=PIECES)
 def a_repeated_head_is_no_new_call(bench: Bench) -> None:
     """A fragment that repeats its call's id, or brings an empty name, goes on with that call."""
     for again in ({"id": "call_c"}, {"id": "call_c", "type": "function"}, {"id": None}, {"id": ""}):
@@ -120,7 +121,7 @@ def calls_without_numbers_are_told_apart(bench: Bench) -> None:
     check_all(bench.serve(answer), answer, bench.facts)
 
 
-@rule()
+@rule(lambda facts: not facts.calls_whole, needs=PIECES)
 def a_call_cut_by_the_limit_keeps_its_head(bench: Bench) -> None:
     """A call that the token limit cut keeps its name and id, ends in max_tokens, and takes no whole call with it."""
     cut = UpstreamToolCall("get_weather", '{"city": "Par', "call_b")

@@ -37,11 +37,13 @@ class Upstream(httpx.AsyncBaseTransport):
     asked: list[Asked] = attrs.field(factory=list)
     hold: Callable[[], Any] | None = None
     """Awaited, when it is given, before an answer begins."""
+    read: Callable[[Any], Any] = lambda body: body
+    """Makes a body the usual one."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Note the request and answer."""
         data = await request.aread()
-        asked = Asked(request, json.loads(data))
+        asked = Asked(request, self.read(json.loads(data)))
         self.asked.append(asked)
         if self.hold is not None:
             await self.hold()

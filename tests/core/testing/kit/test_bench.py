@@ -7,7 +7,9 @@ from typing import Any
 import anyio
 import pytest
 
-from core.testing.kit.bench import Bench, copied
+from core.testing.kit.bench import Bench
+from core.testing.kit.facts import EngineFacts
+from core.testing.kit.patience import Patience
 from tests.core.testing.kit.backends_for_tests import FACTS, Straight
 
 
@@ -31,15 +33,13 @@ def test_plugins_are_loaded_once_for_each_table() -> None:
     assert bench.assembly({"max_stops": 2}) is not bench.assembly()
 
 
-def test_an_answer_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.testing.kit.bench.PATIENCE", 0.05)
-
+def test_an_answer_that_never_ends_is_told() -> None:
     class Waits(Straight):
         def call(self, *arguments: Any) -> Any:
             return Forever()
 
     with pytest.raises(AssertionError, match=r"did not end within 0\.05 seconds"):
-        Bench((Waits,), FACTS).serve(b"")
+        Bench((Waits,), FACTS, patience=Patience(0.05)).serve(b"")
 
 
 class Forever:
@@ -50,7 +50,29 @@ class Forever:
         pass
 
 
-def test_a_copy_shares_nothing() -> None:
-    value: dict[str, Any] = {"a": [1]}
-    copied(value)["a"].append(2)
-    assert value == {"a": [1]}
+def test_an_engine_with_two_ways_of_reasoning_is_played_in_both() -> None:
+    bench = Bench((Straight,), EngineFacts(tags=("<t>", "</t>")))
+    content = {
+        place.partition(", in ")[0]: reply.message["content"]
+        for place, reply in bench.serve(bench.engine.answer(text="Hi", reasoning="Hm."))
+    }
+    assert content["client JSON, upstream JSON"][0]["thinking"] == "Hm."
+    tagged = content["client JSON, upstream JSON, reasoning between tags"]
+    assert tagged == [{"type": "text", "text": "<t>Hm.</t>Hi"}]
+
+
+def test_bodies_are_seen_in_the_usual_form() -> None:
+    facts = EngineFacts(usual_body=lambda body: {**body, "messages": "read"})
+    bench = Bench((Straight,), facts)
+    assert bench.sent()["messages"] == "read"
+    assert {reply.sent["messages"] for _, reply in bench.serve(bench.engine.answer())} == {"read"}
+    upstream = bench.upstream(lambda _: [bench.wire(stream=False)])
+    bench.ask(upstream)
+    assert upstream.asked[0].body["messages"] == "read"
+
+
+def test_a_refusal_is_the_engines() -> None:
+    facts = EngineFacts(rewrite_error=lambda body, status, headers: ({"detail": f"{status}"}, {"retry-after": "9"}))
+    for _, reply in Bench((Straight,), facts).refuse({"message": "no"}, 503, {"retry-after": "7"}):
+        assert (reply.status, reply.error) == (529, {"type": "overloaded_error", "message": "503"})
+        assert reply.headers["retry-after"] == "9"

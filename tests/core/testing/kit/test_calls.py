@@ -21,8 +21,15 @@ from tests.core.testing.kit.backends_for_tests import Straight, said
 
 @attrs.frozen(eq=False)
 class OpenCall(Call):
+    kept: list[Any] = attrs.field(factory=list, kw_only=True)
+
+    def _owned(self, chunks: Any) -> Any:
+        self.kept.append(chunks)
+        return chunks
+
     async def __aexit__(self, *raised: object) -> None:
-        await self._stack.aclose()
+        for chunks in self.kept:
+            await chunks.aclose()
 
 
 @asynccontextmanager

@@ -8,12 +8,13 @@ import pytest
 from core import Stop, Text
 from core.testing import Assembly
 from core.testing.kit.direct import Translators, asking
-from core.testing.kit.engine import piece
+from core.testing.kit.engine import Engine, piece
+from core.testing.kit.facts import EngineFacts
 from tests.core.testing.kit.backends_for_tests import Straight
 
 
 def test_steps_are_kept_apart() -> None:
-    translators = Translators(Assembly([Straight]).back(), asking())
+    translators = Translators(Assembly([Straight]).back(), asking(), Engine(EngineFacts()))
     assert translators.run([piece({"content": "Hi"}), piece({}, "stop")]) == [Text("Hi"), Stop("end_turn")]
     assert translators.steps == [[Text("Hi")], [], [Stop("end_turn")]]
     anyio.run(anyio.sleep, 0)
@@ -29,4 +30,4 @@ def test_what_is_no_list_is_told() -> None:
             return Nothing()
 
     with pytest.raises(AssertionError, match="translate_content gave NoneType, not a list of deltas"):
-        Translators(Assembly([Mute]).back(), asking()).feed(piece({}))
+        Translators(Assembly([Mute]).back(), asking(), Engine(EngineFacts())).feed(piece({}))

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from core.testing.kit import flow
+from core.testing.kit.bench import Bench
 from core.testing.kit.flow import RULES, nothing_blocks, the_first_text_does_not_wait_for_the_end
-from tests.core.testing.kit.backends_for_tests import Bent, Straight, said
+from core.testing.kit.patience import Patience
+from core.testing.kit.run import outcome
+from tests.core.testing.kit.backends_for_tests import FACTS, Bent, Straight, said
 
 
 @asynccontextmanager
@@ -43,9 +45,9 @@ def test_a_correct_backend_holds_them(rule: Any) -> None:
     assert said(rule, Straight) == ""
 
 
-def test_an_answer_that_is_gathered_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "PATIENCE", 0.2)
-    sentence = said(the_first_text_does_not_wait_for_the_end, Gathers)
+def test_an_answer_that_is_gathered_first() -> None:
+    bench = Bench((Gathers,), FACTS, patience=Patience(0.2))
+    _, sentence = outcome(the_first_text_does_not_wait_for_the_end, bench)
     assert sentence == "no text reached the client before the upstream ended, within 0.2 seconds"
 
 

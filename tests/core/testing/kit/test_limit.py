@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from core.testing.kit.limit import TooLongError, time_limit
+from core.testing.kit.limit import Clock, TooLongError, time_limit
 
 
 def test_a_blocked_thread_is_interrupted() -> None:
@@ -52,3 +52,26 @@ def _faulty() -> None:
         threading.Event().wait()
     except TooLongError as error:
         raise ValueError from error
+
+
+def test_a_thread_that_works_but_slowly_has_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clocks of a machine that gives the thread a tenth of the time: at the limit it has worked too little for it."""
+    now = [0.0]
+    monkeypatch.setattr("core.testing.kit.limit.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("core.testing.kit.limit.time.thread_time", lambda: now[0] / 10)
+    clock = Clock(10.0, 0.0, 0.0, 0.0, 0.0)
+    told = []
+    for now[0] in (9.5, 10.0, 30.0, 49.0, 51.0):
+        told.append(clock.up())
+    assert told == [False, False, False, False, True]
+
+
+def test_a_thread_that_stands_still_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("core.testing.kit.limit.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("core.testing.kit.limit.time.thread_time", lambda: 1.0)
+    clock = Clock(10.0, 0.0, 1.0, 0.0, 1.0)
+    now[0] = 9.5
+    assert not clock.up()
+    now[0] = 10.0
+    assert clock.up()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.testing.kit.rule import leaves, rule, sentence_of
+from core.testing import EngineFacts
+from core.testing.kit.rule import leaves, rule, sentence_of, unless
 
 
 def test_a_rule_has_the_functions_name_and_docstring() -> None:
@@ -37,3 +38,9 @@ def test_any_other_exception_is_told_with_its_place() -> None:
 def test_leaves_of_a_group() -> None:
     one, two = ValueError("1"), KeyError("2")
     assert list(leaves(ExceptionGroup("g", [one, ExceptionGroup("h", [two])]))) == [one, two]
+
+
+def test_a_hint_is_given_where_the_fact_was_left() -> None:
+    hint = unless(images=False, rewrite_error=...)
+    assert hint(EngineFacts()) == "or, where the engine is not so, say EngineFacts(images=False, rewrite_error=…)"
+    assert hint(EngineFacts(images=False)) == ""

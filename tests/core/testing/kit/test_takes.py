@@ -18,11 +18,13 @@ DIALECT = Dialect(
     tool_id_pattern="[a-z0-9]{9}",
     keep=("details",),
     keep_in_calls=("extra",),
+    images="none",
     thinking_on={"reasoning_effort": "high"},
 )
 MARK = {"signature": "none"}
 NEEDS = attrs.evolve(
     FACTS,
+    images=False,
     allowed_fields=DIALECT.allowed_fields,
     tool_id_pattern=DIALECT.tool_id_pattern,
     keep=DIALECT.keep,
@@ -68,6 +70,7 @@ class Careless(Straight):
 FOUND = {
     takes.a_stream_is_asked_for_like_a_whole_answer: "tools differ in the bodies of a client that streams",
     takes.only_fields_that_are_taken_are_sent: "which the engine refuses",
+    takes.what_it_cannot_do_is_not_asked_for: "the body has an image, which the engine does not take",
     takes.tools_come_with_what_they_need: "the field 'tool_choice' is None, not 'auto'",
     takes.ids_of_calls_are_such_as_are_taken: "the engine refuses the id 'toolu_01AbC-dEf_9' of an earlier call",
     takes.calls_of_other_models_are_marked: "the field 'mark' is None",
