@@ -44,12 +44,15 @@ def drop_frames(error: BaseException | None) -> None:
     Frames hold the error, too, so that only the collector of cycles would free them, with all of the request and of
     what came of its answer: many megabytes for many minutes.
     """
-    waiting = [error]
+    waiting, seen = [error], set()
     while waiting:
         here = waiting.pop()
-        if here is not None and here.__traceback__ is not None:
+        if here is not None and id(here) not in seen:
+            seen.add(id(here))
             here.__traceback__ = None
             waiting += [here.__cause__, here.__context__]
+            if isinstance(here, BaseExceptionGroup):
+                waiting += here.exceptions
 
 
 def in_words(error: BaseException) -> str:

@@ -17,7 +17,7 @@ import h11
 from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.events import Event as StreamEvent
-from hypercorn.protocol.events import StreamClosed
+from hypercorn.protocol.events import Response, StreamClosed
 from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, BUFFER_LOW_WATER, BufferCompleteError, H2Protocol, StreamBuffer
 from hypercorn.protocol.h11 import H2ProtocolAssumedError, H11Protocol
 
@@ -39,12 +39,28 @@ class HTTP1(H11Protocol):
             await self._send_error_response(400)
             await self.send(Closed())
             return
-        await super()._create_stream(request)
+        await super()._create_stream(_without_upgrade(request))
+
+    async def stream_send(self, event: StreamEvent) -> None:
+        """Carry out what the application wants."""
+        if isinstance(event, Response) and self.keep_alive_requests >= self.config.keep_alive_max_requests:
+            # Hypercorn adds it to whatever an application that drains says itself.
+            headers = [header for header in event.headers if header[0] != b"connection"]
+            event = Response(event.stream_id, headers, event.status_code)
+        await super().stream_send(event)
 
     async def _check_protocol(self, event: h11.Request) -> None:
         # HTTP/2 for a client that begins with it. No `Upgrade: h2c`: it carries requests past a proxy's rules.
         if event.method == b"PRI":
             await super()._check_protocol(event)
+
+
+def _without_upgrade(request: h11.Request) -> h11.Request:
+    """No WebSocket: nothing here speaks it, and Hypercorn leaves a connection open whose handshake it refuses."""
+    if b"upgrade" not in [name for name, _ in request.headers]:
+        return request
+    headers = [(name, value) for name, value in request.headers if name != b"upgrade"]
+    return h11.Request(method=request.method, target=request.target, headers=headers, http_version=request.http_version)
 
 
 class Buffer(StreamBuffer):

@@ -148,7 +148,12 @@ UNENDED: Final = (
     Fault("finish_reason, then reset", (SSE, SAY, FINISH, reset), 200, text=SPOKEN),
     Fault("finish_reason, then silence", (SSE, SAY, FINISH, hang), 200, text=SPOKEN, hangs=True),
     Fault(
-        "finish_reason, then silence, quick", (SSE, SAY, FINISH, hang), 200, text=SPOKEN, hangs=True, backend="quick"
+        "finish_reason, then silence for half of its limit",
+        (SSE, SAY, FINISH, hang),
+        200,
+        text=SPOKEN,
+        hangs=True,
+        backend="patient",
     ),
     Fault("finish_reason, then half a JSON", (SSE, SAY, FINISH, b'data: {"us', close), 200, text=SPOKEN),
     Fault("finish_reason, then comments", (SSE, SAY, FINISH, for_ever(b": hi\n\n", 0.1)), 200, text=SPOKEN, hangs=True),

@@ -37,6 +37,7 @@ BACKENDS: Final = {
     "up": GENEROUS,
     "quick": "first_timeout = 1.5\nread_timeout = 1.0\ntotal_timeout = 5\nconnect_timeout = 1",
     "patient": "first_timeout = 5\nread_timeout = 5\ntotal_timeout = 90\nconnect_timeout = 5",
+    "lone": GENEROUS,
     "capped": "first_timeout = 60\nread_timeout = 60\ntotal_timeout = 4\nconnect_timeout = 5",
 }
 """The backends on the one upstream that reads its requests."""

@@ -9,7 +9,7 @@ from hypercorn.asyncio.worker_context import EventWrapper
 from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, BUFFER_LOW_WATER, BufferCompleteError
 
 from core.serve import protocols
-from tests.core.serve.served import CLOSE, HTTP2, Served, request, serving
+from tests.core.serve.served import CLOSE, HTTP2, Served, request, serving, true
 
 pytestmark = pytest.mark.anyio
 
@@ -233,3 +233,38 @@ async def test_an_answer_that_is_not_ended_is_reset_and_no_other() -> None:
         await client.flush()
         await client.event(h2.events.StreamEnded, whole)
         client.client.socket.close()
+
+
+async def test_nobody_is_upgraded_to_a_websocket_and_the_connection_goes_on() -> None:
+    async with serving() as served:
+        names = (
+            b"connection: upgrade",
+            b"upgrade: websocket",
+            b"sec-websocket-version: 13",
+            b"sec-websocket-key: eA==",
+        )
+        client = await served.connect()
+        await client.send(
+            b"\r\n".join([b"GET /x HTTP/1.1", b"host: h", *names, b"", b""]) + request("/last", b"", CLOSE)
+        )
+        answers = await client.rest()
+        assert answers.count(b"HTTP/1.1 200 ") == 2
+        assert [path for _, path in served.app.seen] == ["/x", "/last"]
+
+
+async def test_a_server_that_drains_says_once_that_it_closes() -> None:
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(request("/drain"))
+        await client.until(b"first ")
+        later = await served.connect()
+        await later.send(b"POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\n\r\n")
+        await true(lambda: len(served.app.seen) == 2)
+        drain = asyncio.create_task(served.reception.drain(5))
+        await true(lambda: served.reception._config.keep_alive_max_requests == 0)
+        await later.send(b"hi")
+        answer = await later.rest()
+        assert answer.lower().count(b"connection: close") == 1
+        served.app.begin_drain()
+        await client.rest()
+        await drain
