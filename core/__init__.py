@@ -15,7 +15,6 @@ from core.page import Page
 from core.record import Record
 from core.request import (
     Block,
-    Candidate,
     DocumentBlock,
     HTTPRequest,
     ImageBlock,
@@ -24,7 +23,6 @@ from core.request import (
     OtherTool,
     RedactedThinkingBlock,
     Request,
-    Route,
     SearchResultBlock,
     Task,
     TextBlock,
@@ -36,6 +34,7 @@ from core.request import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from core.route import Candidate, Route
 
 __all__ = [
     "CONTRACT",

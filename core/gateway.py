@@ -23,7 +23,8 @@ from core.page import Page
 from core.pipeline import Back, Pipeline
 from core.raised import ANYTHING, drop_frames, leaves, raise_fault
 from core.record import Record
-from core.request import HTTPRequest, Request, Route
+from core.request import HTTPRequest, Request
+from core.route import Route
 from core.translation import Translation
 from core.vigil import Vigil
 

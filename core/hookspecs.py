@@ -17,7 +17,8 @@ import pluggy
 from core.deltas import Delta, Model
 from core.errors import GatewayError
 from core.page import Page
-from core.request import HTTPRequest, Request, Route
+from core.request import HTTPRequest, Request
+from core.route import Route
 
 if TYPE_CHECKING:
     from core.chat.client import UpstreamClient

@@ -15,7 +15,8 @@ from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, Ups
 from core.page import Page
 from core.raised import ANYTHING, leaves, raise_fault
 from core.record import Record
-from core.request import Candidate, HTTPRequest, Request, Route
+from core.request import HTTPRequest, Request
+from core.route import Candidate, Route
 
 if TYPE_CHECKING:
     from core.chat.client import UpstreamClient

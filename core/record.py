@@ -11,7 +11,8 @@ import attrs
 
 from core.deltas import Delta, Stop, Usage
 from core.errors import GatewayError
-from core.request import HTTPRequest, Request, Route
+from core.request import HTTPRequest, Request
+from core.route import Route
 
 
 @attrs.define

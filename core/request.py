@@ -1,12 +1,12 @@
 """The canonical request: what a client asked, free of any wire protocol.
 
-Blocks and tools are shaped after the Messages API (the richer of the two protocols), so that nothing a client sends has
-to be squeezed; anything without a class of its own is kept whole in an `OtherBlock` or `OtherTool`.
+Blocks and tools are shaped after the Messages API, the richer of the two protocols, so that nothing has to be squeezed;
+what has no class of its own is kept whole in an `OtherBlock` or `OtherTool`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import attrs
@@ -36,8 +36,8 @@ class HTTPRequest:
 
     def below(self, mount: str) -> HTTPRequest:
         """The same request as it is seen from `mount`, with which its path begins."""
-        path = self.path[len(mount) :]
-        return HTTPRequest(self.method, path, mount, self.query, self.headers, self.body, self.id, self.client)
+        rest = self.path[len(mount) :]
+        return HTTPRequest(self.method, rest, mount, self.query, self.headers, self.body, self.id, self.client)
 
     def header(self, name: str) -> str:
         """The first header of that name, or ""."""
@@ -217,35 +217,3 @@ class Request:
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     output_schema: dict[str, Any] | None = None
     user_id: str = ""
-
-
-@attrs.frozen
-class Candidate:
-    """One backend that may serve a request, and the model there.
-
-    `model` is the upstream's name. `max_output_tokens` caps what a request may ask for, `context` is the size of the
-    model's window in tokens (None: not known); `extra_body` is merged into the body for this model.
-    """
-
-    backend: str
-    model: str
-    max_output_tokens: int | None = None
-    context: int | None = None
-    extra_body: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
-
-
-@attrs.frozen
-class Route:
-    """The candidates for a request, best first; while one is tried, a route holds that one alone."""
-
-    candidates: tuple[Candidate, ...]
-
-    @property
-    def backend(self) -> str:
-        """The first candidate's backend."""
-        return self.candidates[0].backend
-
-    @property
-    def model(self) -> str:
-        """The upstream's name of the model at the first candidate."""
-        return self.candidates[0].model

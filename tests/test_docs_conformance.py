@@ -51,9 +51,7 @@ def test_the_call_has_its_arguments() -> None:
 
 def test_the_example_plays_the_engine_of_the_other_page() -> None:
     backend, facts = _names(PLUGINS, "class LyrebirdCall"), _names(PAGE, "FACTS = EngineFacts(")
-    # Its Content makes the calls the usual ones, and that is behind the Call, which gives the tools their names back.
-    skip = {"names-of-tools-are-the-clients": "names are restored where the calls have another form yet"}
-    conformance(backend["Lyrebird"], engine=facts["FACTS"], skip=skip).assert_ok()
+    conformance(backend["Lyrebird"], engine=facts["FACTS"]).assert_ok()
     careless = type("Careless", (backend["Lyrebird"],), {"translate_stop": _plain_ends})
     (failure, *_) = conformance(careless, engine=facts["FACTS"], rules=("the-token-limit-is-max-tokens",)).failures
     assert "the stop (reason and sequence) is ('end_turn', None), not ('max_tokens', None)" in failure.sentence

@@ -19,7 +19,8 @@ from core.chat.failures import failure_in
 from core.deltas import Stop, Usage
 from core.errors import ConfigError, Kind, RequestError, UpstreamError
 from core.record import Record
-from core.request import Candidate, HTTPRequest, Request, Route
+from core.request import HTTPRequest, Request
+from core.route import Candidate, Route
 from core.testing.replay import REQUEST
 from core.testing.split import BYTE_BY_BYTE, EVERY_CUT
 

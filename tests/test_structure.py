@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(path.relative_to(ROOT) for top in ("core", "plugins") for path in (ROOT / top).rglob("*.py"))
-VALUES = {"core.errors", "core.deltas", "core.request"}
+VALUES = {"core.errors", "core.deltas", "core.request", "core.route"}
 PUBLIC = {"core", "core.chat", "core.testing"}
 
 

@@ -2,8 +2,9 @@
 
 from core.chat.body import chat_body, merge
 from core.chat.call import Call
-from core.chat.chunks import Chunk, ChunkReader, one_chunk, the_choice, the_delta
+from core.chat.chunks import ChunkReader
 from core.chat.client import UpstreamClient
+from core.chat.completion import Chunk, one_chunk, the_choice, the_delta
 from core.chat.content import Content
 from core.chat.dialect import Dialect
 from core.chat.echo import without_echo

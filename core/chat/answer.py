@@ -10,7 +10,8 @@ from typing import Self
 import anyio
 import httpx
 
-from core.chat.chunks import Chunk, ChunkReader
+from core.chat.chunks import ChunkReader
+from core.chat.completion import Chunk
 from core.chat.pace import Pace
 from core.chat.restore import restore_names
 from core.chat.transport import NETWORK_ERRORS, network_error

@@ -13,7 +13,8 @@ from core.chat.schemas import schema_field
 from core.chat.thinking import thinking_fields
 from core.chat.tools import tool_fields
 from core.errors import RequestError
-from core.request import Candidate, Request
+from core.request import Request
+from core.route import Candidate
 
 
 def chat_body(

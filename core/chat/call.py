@@ -12,8 +12,9 @@ import attrs
 
 from core.chat.answer import UpstreamChunks
 from core.chat.body import chat_body
-from core.chat.chunks import Chunk, ChunkReader
+from core.chat.chunks import ChunkReader, Usual
 from core.chat.client import UpstreamClient
+from core.chat.completion import Chunk
 from core.chat.counting import count_prompt
 from core.chat.dialect import Dialect
 from core.chat.document_texts import with_document_texts
@@ -22,7 +23,8 @@ from core.chat.opened import ClosableChunks, Opened
 from core.chat.problems import Problems
 from core.chat.text import dumps
 from core.errors import GatewayError, RequestError
-from core.request import Request, Route
+from core.request import Request
+from core.route import Route
 
 LAST_WORDS = 5.0
 """Seconds that the counts may take after the finish_reason; some servers then neither say [DONE] nor close.
@@ -40,7 +42,8 @@ class Call:
 
     A request whose task is to count tokens asks the engine's tokenizer instead, and gives one chunk of `usage`.
     `stream` None leaves it to the backend's table and else to the client's own choice; `url` replaces the backend's;
-    `problem` finds the errors that the engine tells in its own way. Entering sends the request and raises UpstreamError
+    `problem` finds the errors that the engine tells in its own way, `usual` makes each of its chunks the usual one
+    before anything else looks at it. Entering sends the request and raises UpstreamError
     when it is refused, or RequestError for what the dialect cannot say; it gives an async iterator of lists of chunks,
     one list per network read. A subclass that wants to send more than once overrides `begin`; what copies of the call
     begin in there (`Call.begin(attrs.evolve(self, …))`) ends with the call that was entered.
@@ -53,6 +56,7 @@ class Call:
     stream: bool | None = None
     url: str = ""
     problem: Problems | None = None
+    usual: Usual | None = None
     _opened: Opened | None = attrs.field(default=None, alias="_opened", kw_only=True, repr=False)
 
     def body(self) -> dict[str, Any]:
@@ -98,7 +102,7 @@ class Call:
         last_words = min(LAST_WORDS, self.client.backend.read_timeout / 2)
         url = await self.address()
         response = await self.client.post(data, url, self.problem)
-        reader = ChunkReader(self.client.hidden(url), self.problem, response.headers)
+        reader = ChunkReader(self.client.hidden(url), self.problem, response.headers, self.usual)
         return self._owned(UpstreamChunks(response, reader, names, last_words))
 
     def _owned(self, chunks: ClosableChunks) -> ClosableChunks:

@@ -5,17 +5,19 @@ From here on nothing knows which of the two it was: a whole completion is a stre
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from core.chat.alike import Alike
+from core.chat.completion import Chunk, has_message, is_plain, one_chunk, the_choice
 from core.chat.failures import clean, failure_in
 from core.chat.problems import Problems
 from core.chat.text import loads
 from core.errors import UpstreamError
 from core.sse import Event, EventDecoder
 
-Chunk = dict[str, Any]
+Usual = Callable[[Chunk], Chunk]
+"""Makes an engine's own chunk, or whole completion, the usual one; both are untrusted JSON objects."""
 
 BODY_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of one whole completion."""
@@ -25,61 +27,6 @@ STREAM_LIMIT: Final = 128 * 1024 * 1024
 
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = b" \t\r\n"
-_EMPTY: Final[dict[str, Any]] = {}
-_FIRST: Final = (0, None, "0", "")
-"""The `index` of the choice that was asked for, as servers write it."""
-
-
-def the_choice(chunk: Chunk) -> dict[str, Any]:
-    """The choice that matters (`index` 0, or none given), or {}: chunks are untrusted."""
-    choices = chunk.get("choices")
-    if choices.__class__ is not list:
-        return _EMPTY
-    for choice in choices:
-        if choice.__class__ is dict and choice.get("index") in _FIRST:
-            return choice
-    return _EMPTY
-
-
-def the_delta(choice: dict[str, Any]) -> dict[str, Any]:
-    """The choice's delta, or {} (Azure sends choices without one)."""
-    delta = choice.get("delta")
-    return delta if delta.__class__ is dict else _EMPTY
-
-
-def _plain(value: Any) -> bool:
-    """Whether an event's JSON is what nearly all are: a piece of the answer, no error and no end, with one choice."""
-    try:
-        (choice,) = value["choices"]
-        whole = choice["delta"].__class__ is dict and choice["index"] == 0 and choice["finish_reason"] is None
-        return whole and "error" not in value and value["object"] == "chat.completion.chunk"
-    except (KeyError, TypeError, ValueError):
-        return False
-
-
-def _message(choice: dict[str, Any]) -> bool:
-    return isinstance(choice.get("message", choice.get("delta")), dict)
-
-
-def one_chunk(completion: Chunk) -> Chunk:
-    """A whole completion as a single chunk: `message` becomes `delta`, calls get their numbers.
-
-    Shape: {"choices": [{…, "delta": {…}, "finish_reason": str}], …the rest as it was}. A completion is complete, so an
-    absent finish_reason becomes "stop".
-    """
-    choice = the_choice(completion)
-    if not choice:
-        return completion
-    delta = the_delta({"delta": choice.get("message", choice.get("delta"))})
-    calls = delta.get("tool_calls")
-    if isinstance(calls, list):
-        numbered = [{**call, "index": number} for number, call in enumerate(calls) if isinstance(call, dict)]
-        delta = {**delta, "tool_calls": numbered}
-    kept = {key: value for key, value in choice.items() if key not in ("message", "delta", "finish_reason")}
-    return {
-        **completion,
-        "choices": [{**kept, "delta": delta, "finish_reason": choice.get("finish_reason") or "stop"}],
-    }
 
 
 class ChunkReader:
@@ -88,11 +35,15 @@ class ChunkReader:
     `error` is set when an error came, or the bytes were no answer; the chunks before it are given first. `finished` is
     set when a finish_reason came (usage may still follow), `done` when nothing more can: [DONE], or a whole body.
     `hide` are strings (keys, addresses) that must not be in an error; `problem` finds the errors that the engine tells
-    in its own way, `headers` are the HTTP answer's, for it.
+    in its own way, `headers` are the HTTP answer's, for it. `usual` makes what came the usual form, errors apart.
     """
 
     def __init__(
-        self, hide: Sequence[str] = (), problem: Problems | None = None, headers: Mapping[str, str] | None = None
+        self,
+        hide: Sequence[str] = (),
+        problem: Problems | None = None,
+        headers: Mapping[str, str] | None = None,
+        usual: Usual | None = None,
     ) -> None:
         self.error: UpstreamError | None = None
         self.done = False
@@ -100,6 +51,8 @@ class ChunkReader:
         self._hide = hide
         self._problem = problem
         self._headers = headers
+        self._usual = usual
+        self._odd = problem is not None or usual is not None
         self._lead = b""
         self._events: EventDecoder | None = None
         self._body: list[bytes] = []
@@ -154,6 +107,16 @@ class ChunkReader:
             self.error = error
             return []
 
+    def _made_usual(self, value: Any) -> Any:
+        if self._usual is None or self.error is not None or not isinstance(value, dict):
+            return value
+        made = self._usual(value)
+        if not isinstance(made, dict):
+            raise TypeError(f"usual gave {type(made).__name__}, not a chunk")
+        # An error may show in the usual form alone.
+        self.error = failure_in(made, self._hide, headers=self._headers)
+        return made
+
     def _failure(self, value: Any) -> UpstreamError | None:
         return failure_in(value, self._hide, problem=self._problem, headers=self._headers)
 
@@ -168,9 +131,10 @@ class ChunkReader:
             self._fail("the upstream's answer is not JSON, or was cut off")
             return []
         self.error = self._failure(completion)
+        completion = self._made_usual(completion)
         if self.error is None:
-            choice = the_choice(completion) if isinstance(completion, dict) else _EMPTY
-            if not _message(choice):
+            choice = the_choice(completion) if isinstance(completion, dict) else {}
+            if not has_message(choice):
                 self._fail(f"the upstream's answer holds no {'message' if choice else 'choice'}")
         if self.error is not None:
             return []
@@ -213,7 +177,14 @@ class ChunkReader:
         foreign = event.name not in ("", "message", "error")
         try:
             value = loads(event.data) if event.data.strip() else None
-            if self._begun and self._problem is None and not event.name and value is not None and _plain(value):
+            if (
+                self._begun
+                and self._problem is None
+                and self._usual is None
+                and not event.name
+                and value is not None
+                and is_plain(value)
+            ):
                 self._alike.learn(event.data, value)
                 return cast("Chunk", value)
         except ValueError:
@@ -232,6 +203,7 @@ class ChunkReader:
             # SGLang sends side events under names of their own.
             return None
         self.error = self.error or self._failure(value)
+        value = self._made_usual(value)
         if self.error is None and not isinstance(value, dict):
             self._fail("the upstream sent an event that is not a JSON object")
         return None if self.error is not None else self._unified(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.chat.chunks import Chunk, the_choice, the_delta
+from core.chat.completion import Chunk, the_choice, the_delta
 from core.chat.kept import Kept
 from core.chat.reasoning import Reasoning, ReasoningField
 from core.chat.text import Joiner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from core.chat.chunks import Chunk
+from core.chat.completion import Chunk
 from core.chat.prefill import prefill_of
 from core.deltas import Delta, Text, Thinking, Usage
 from core.request import Request

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from core.chat.call import Call
-from core.chat.chunks import Chunk
+from core.chat.completion import Chunk
 from core.errors import UpstreamError
 
 _SAYS_SO: Final = re.compile(r"think|reason", re.IGNORECASE)

@@ -9,7 +9,8 @@ from core.chat.dialect import Dialect
 from core.chat.text import loads
 from core.errors import RequestError
 from core.estimate import estimate_input_tokens
-from core.request import Candidate, Request
+from core.request import Request
+from core.route import Candidate
 
 PROMPT_MARGIN: Final = 1.25
 """How much longer than its estimate a prompt may be: code and JSON have shorter tokens than prose."""

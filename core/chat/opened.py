@@ -7,7 +7,7 @@ from typing import Protocol
 
 import anyio
 
-from core.chat.chunks import Chunk
+from core.chat.completion import Chunk
 
 
 class ClosableChunks(Protocol):

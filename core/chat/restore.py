@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from core.chat.chunks import Chunk, the_choice, the_delta
+from core.chat.completion import Chunk, the_choice, the_delta
 
 
 def restore_names(chunks: Sequence[Chunk], names: Mapping[str, str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from core.chat.chunks import Chunk, the_choice, the_delta
+from core.chat.completion import Chunk, the_choice, the_delta
 from core.deltas import Delta, Stop, StopReason, ToolUse
 
 FINISH_REASONS: Final = ("stop", "length", "tool_calls", "content_filter")

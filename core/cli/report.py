@@ -12,7 +12,8 @@ from core.loader import Loaded
 from core.loader.checks import answerers, wrappers
 from core.loader.classes import BACK, hook_names, wraps_of
 from core.pipeline import Pipeline
-from core.request import Candidate, HTTPRequest, Request
+from core.request import HTTPRequest, Request
+from core.route import Candidate
 
 _MASK = "***"
 _AT_START = ("check", "lifespan")

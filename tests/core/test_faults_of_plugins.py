@@ -18,7 +18,8 @@ from core.chat import UpstreamClient
 from core.config import BackendConfig
 from core.gateway import Gateway
 from core.pipeline import Back, Pipeline
-from core.request import Candidate, Request
+from core.request import Request
+from core.route import Candidate
 from tests.core.fakes import Collected, Front, TextAnswer, Upstream, Words, gateway, manager
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,8 @@ import pytest
 from core.deltas import Stop, Text, Usage
 from core.errors import GatewayError, RequestError, UpstreamError
 from core.record import Record
-from core.request import Candidate, HTTPRequest, Request, Route
+from core.request import HTTPRequest, Request
+from core.route import Candidate, Route
 
 HTTP = HTTPRequest("POST", "/messages", mount="/v1", headers=[(b"user-agent", b"cli")], id="req_1", client="h:1")
 

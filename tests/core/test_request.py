@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.request import Candidate, HTTPRequest, Request, Route, ToolChoice
+from core.request import HTTPRequest, Request, ToolChoice
+from core.route import Candidate, Route
 
 
 @pytest.mark.parametrize(("name", "value"), [("X-Api-Key", "k"), ("x-api-key", "k"), ("absent", "")])

@@ -14,10 +14,8 @@ from core.config import BackendConfig
 from core.deltas import Delta, State, Stop, Text, Thinking, ToolUse, Usage
 from core.hookspecs import PROJECT, Hooks
 from core.request import (
-    Candidate,
     Message,
     Request,
-    Route,
     TextBlock,
     ThinkingBlock,
     ThinkingConfig,
@@ -26,6 +24,7 @@ from core.request import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from core.route import Candidate, Route
 from core.testing import MockUpstream, UpstreamAnswer, UpstreamReply
 
 WIRE = Path(__file__).parent.parent / "wire"

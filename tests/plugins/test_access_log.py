@@ -14,7 +14,8 @@ from core import Candidate, Config, HTTPRequest, RequestError, Secret, Stop, Ups
 from core.config import BackendConfig
 from core.log import configure_logs
 from core.record import Record
-from core.request import Request, Route
+from core.request import Request
+from core.route import Route
 from plugins.access_log import LONGEST, AccessLog
 
 pytestmark = pytest.mark.anyio

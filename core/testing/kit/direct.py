@@ -9,7 +9,8 @@ import attrs
 
 from core.deltas import Delta
 from core.pipeline import Back
-from core.request import Candidate, Message, Request, Route, TextBlock
+from core.request import Message, Request, TextBlock
+from core.route import Candidate, Route
 from core.testing.assemble import BACKEND, UPSTREAM_MODEL
 from core.testing.fold_checks import need
 from core.testing.kit.engine import Engine
@@ -36,14 +37,18 @@ class Translators:
     steps: list[list[Delta]] = attrs.field(factory=list)
     _content: Any = attrs.field(init=False)
     _stop: Any = attrs.field(init=False)
+    _usual: Any = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._content = self.back.translate_content(self.request, ROUTE)
         self._stop = self.back.translate_stop(self.request, ROUTE)
+        # What the call makes of a chunk is what the translators get to see.
+        self._usual = getattr(self.back.call_upstream(self.request, ROUTE), "usual", None)
 
     def feed(self, chunk: Chunk) -> list[Delta]:
         """One chunk of the usual form, made the engine's, through both."""
         mine = copied(self.engine.own(chunk))
+        mine = self._usual(mine) if self._usual is not None else mine
         self.given.append(mine)
         deltas = _checked(
             self._stop.feed(mine, _checked(self._content.feed(mine), "translate_content")), "translate_stop"

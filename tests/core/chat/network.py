@@ -10,7 +10,8 @@ from typing import Any
 
 from core.chat import Call, Chunk, UpstreamClient, the_choice, the_delta
 from core.config import BackendConfig
-from core.request import Candidate, Message, Request, Route, TextBlock
+from core.request import Message, Request, TextBlock
+from core.route import Candidate, Route
 
 HI = Request("message", model="claude", messages=(Message("user", (TextBlock("hi"),)),))
 ROUTE = Route((Candidate("up", "upstream-model"),))

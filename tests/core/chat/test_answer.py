@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from core.chat.answer import UpstreamChunks
-from core.chat.chunks import Chunk, ChunkReader
+from core.chat.chunks import ChunkReader
+from core.chat.completion import Chunk
 from core.errors import UpstreamError
 from core.testing import UpstreamAnswer
 

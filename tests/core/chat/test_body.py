@@ -15,7 +15,6 @@ from core.chat.dialect import Dialect
 from core.errors import RequestError
 from core.request import (
     Block,
-    Candidate,
     ImageBlock,
     Message,
     Request,
@@ -27,6 +26,7 @@ from core.request import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from core.route import Candidate
 
 M = Candidate("up", "m")
 HI = Request("message", messages=(Message("user", (TextBlock("hi"),)),))

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.chat.chunks import BODY_LIMIT, ChunkReader, one_chunk, the_choice, the_delta
+from core.chat.chunks import BODY_LIMIT, ChunkReader
+from core.chat.completion import Chunk, one_chunk, the_choice, the_delta
 from core.chat.problems import ProblemField
 from core.errors import UpstreamError
 
@@ -377,3 +378,38 @@ def test_an_event_of_an_error_in_the_usual_way_is_one_all_the_same() -> None:
     reader.feed(b'event: error\ndata: {"message": "full"}\n\n')
     assert reader.error is not None
     assert reader.error.message == "full"
+
+
+def odd(chunk: Chunk) -> Chunk:
+    """An engine that says `says` for the text and `oops` for an error."""
+    if "oops" in chunk:
+        return {"error": {"message": chunk["oops"]}}
+    return {"choices": [{"index": 0, "delta": {"content": chunk["says"]}, "finish_reason": chunk.get("why")}]}
+
+
+def test_an_engine_s_own_chunks_are_made_the_usual_ones() -> None:
+    reader = ChunkReader(usual=odd)
+    chunks = reader.feed(b'data: {"says": "a"}\n\ndata: {"says": "b", "why": "stop"}\n\n')
+    assert [chunk["choices"][0]["delta"]["content"] for chunk in chunks] == ["a", "b"]
+    assert reader.finished
+
+
+def test_a_whole_completion_is_made_the_usual_one() -> None:
+    reader = ChunkReader(usual=odd)
+    assert reader.feed(b'{"says": "a"}') == []
+    (chunk,) = reader.flush()
+    assert chunk["choices"][0]["delta"]["content"] == "a"
+    assert chunk["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize("wire", [b'data: {"oops": "no"}\n\n', b'{"oops": "no"}'])
+def test_an_error_may_show_in_the_usual_form_alone(wire: bytes) -> None:
+    reader = ChunkReader(usual=odd)
+    assert (reader.feed(wire), reader.flush()) == ([], [])
+    assert reader.error is not None
+    assert reader.error.message == "no"
+
+
+def test_what_makes_no_chunk_is_told() -> None:
+    with pytest.raises(TypeError, match="usual gave list, not a chunk"):
+        ChunkReader(usual=lambda _: []).feed(b'data: {"says": "a"}\n\n')  # type: ignore[arg-type, return-value]

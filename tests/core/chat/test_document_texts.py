@@ -11,17 +11,8 @@ from core.chat.document_texts import with_document_texts
 from core.chat.pdf import PDFError
 from core.chat.pdf_process import ReaderError
 from core.errors import GatewayError, RequestError
-from core.request import (
-    Block,
-    Candidate,
-    DocumentBlock,
-    ImageBlock,
-    Message,
-    Request,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from core.request import Block, DocumentBlock, ImageBlock, Message, Request, TextBlock, ToolResultBlock, ToolUseBlock
+from core.route import Candidate
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,8 @@ from core.chat.dialect import Dialect
 from core.chat.lenient import LenientCall
 from core.config import BackendConfig
 from core.errors import UpstreamError
-from core.request import Candidate, DocumentBlock, Message, Request, Route, TextBlock, ThinkingConfig
+from core.request import DocumentBlock, Message, Request, TextBlock, ThinkingConfig
+from core.route import Candidate, Route
 from core.testing import MockUpstream, UpstreamAnswer, UpstreamReply
 from tests.core.chat.network import client_of
 from tests.core.chat.pdfs import pdf_of

@@ -8,7 +8,8 @@ import pytest
 from core.chat.dialect import Dialect
 from core.chat.limits import limit_in, only_allowed, stop_list, token_limit
 from core.errors import RequestError
-from core.request import Candidate, Message, Request, TextBlock
+from core.request import Message, Request, TextBlock
+from core.route import Candidate
 
 
 @pytest.mark.parametrize(

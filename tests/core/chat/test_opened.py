@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from core.chat.chunks import Chunk
+from core.chat.completion import Chunk
 from core.chat.opened import Opened
 
 pytestmark = pytest.mark.anyio

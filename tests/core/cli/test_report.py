@@ -10,7 +10,7 @@ import pytest
 from core import Config, hookimpl
 from core.cli.report import report, routes_of
 from core.loader import load
-from core.request import Candidate
+from core.route import Candidate
 from tests.core import samples
 from tests.core.samples import HERE, PIPELINE, config_of
 

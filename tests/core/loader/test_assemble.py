@@ -10,7 +10,8 @@ from core.config import Secret
 from core.errors import ConfigError
 from core.loader.assemble import Loaded, join, load
 from core.pipeline import call_hook
-from core.request import HTTPRequest, Request, Route
+from core.request import HTTPRequest, Request
+from core.route import Route
 from tests.core import samples
 from tests.core.samples import BACKEND, HERE, PIPELINE, config_of
 
