@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 BIND ?= 127.0.0.1:8080
 
-.PHONY: help install serve test lint format types unit bench clean
+.PHONY: help install serve test lint format types unit bench soak clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -44,6 +44,9 @@ unit:
 
 bench: install  ## measure hookline beside the floor; options in ARGS, say ARGS=--quick (docs/performance.md)
 	$(BIN)/python -m tests.bench $(ARGS)
+
+soak: install  ## faults, reloads and a killed worker under load; options in ARGS, say ARGS="--minutes 5 --streams 200"
+	$(BIN)/python -m tests.soak $(ARGS)
 
 clean:  ## remove what was built
 	rm -rf .venv dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis
