@@ -1,6 +1,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 BIND ?= 127.0.0.1:8080
+# Tests with limits of time, and load of their own: they have the machine to themselves.
+ALONE := tests/faults tests/soak
 
 .PHONY: help install serve test lint format types unit bench soak clean
 
@@ -38,7 +40,8 @@ types:
 
 unit:
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest -n auto $(addprefix --ignore=,$(ALONE))
+	$(BIN)/coverage run -m pytest $(ALONE)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
