@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from core.record import Record
 from core.request import HTTPRequest
 from core.translation import Translation, no_blame
 
+_BREAK: Final = re.compile(rb"[\r\n]")
 _LAST_WORDS: Final = (
     b'{"type":"error","error":{"type":"api_error","message":"the gateway failed on this request; its log has the '
     b'details"},"request_id":"%b"}'
@@ -147,6 +149,6 @@ def _head_of(answer: Any) -> tuple[int, tuple[tuple[bytes, bytes], ...]]:
     if type(status) is not int or not 200 <= status <= 599:
         raise TypeError(f"status is {status!r}, not that of an answer")
     for name, value in headers:
-        if not (isinstance(name, bytes) and isinstance(value, bytes)) or set(b"\r\n") & set(name + value):
+        if not (isinstance(name, bytes) and isinstance(value, bytes)) or _BREAK.search(name + value):
             raise TypeError(f"the header {name!r} is no pair of bytes on one line")
     return status, headers

@@ -61,7 +61,7 @@ class UpstreamChunks:
                 if self._pace.over():
                     await self._pace.rest()
                 chunks = self._flush() if data is None else reader.feed(data)
-            if reader.finished and self._end == math.inf:
+            if reader.finished and self._end == math.inf and not self._flushed:
                 self._end = anyio.current_time() + self._last_words
             if chunks:
                 if self._names:
