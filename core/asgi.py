@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
@@ -57,7 +58,9 @@ class ASGIApp:
             self.draining = True
             if self._reloader is not None:
                 self._reloader.close()
-            structlog.get_logger().info("draining", requests=len(self._open), seconds=self.drain_timeout)
+            structlog.get_logger().info(
+                "draining", pid=os.getpid(), requests=len(self._open), seconds=self.drain_timeout
+            )
             asyncio.get_running_loop().call_later(self.drain_timeout, self._generations.interrupt, going())
 
     def reload(self) -> None:
@@ -82,7 +85,9 @@ class ASGIApp:
                 await stack.enter_async_context(self._generations.running())
             except Exception as error:  # noqa: BLE001  whatever a plugin's start raises: nothing may be served without it
                 notes = "; ".join(getattr(error, "__notes__", []))
-                structlog.get_logger().error("the start failed", why=str(error), notes=notes, exc_info=error)
+                # A port in use or a directory that cannot be written is nobody's fault in the code: no trace of it.
+                trace = None if isinstance(error, OSError) else error
+                structlog.get_logger().error("the start failed", why=str(error), notes=notes, exc_info=trace)
                 await send({"type": "lifespan.startup.failed", "message": f"{type(error).__name__}: {error} {notes}"})
                 return
             # What is there now stays: the collector of cycles need not look through it again with each large request.
@@ -219,4 +224,4 @@ async def _watch(receive: Receive, sink: Sink) -> None:
     """Cancel the request when its client leaves: Hypercorn's `send` never fails, only `receive` tells."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    sink.give_up()
+    sink.leave()

@@ -25,6 +25,7 @@ class Sink:
         self.late = False
         self.close = False
         self.since = 0.0
+        self._whole = False
         self._send = send
         self._end = end
         self._head: Event | None = None
@@ -34,6 +35,15 @@ class Sink:
         """Nothing reaches the client any more: end its request."""
         self.gone = True
         self._end()
+
+    def leave(self) -> None:
+        """The server says that the client has left.
+
+        Hypercorn says so of every client that is about to have its whole answer, too. What is still done then goes on:
+        the upstream's last bytes are read, so that its connection can be kept.
+        """
+        if not self._whole:
+            self.give_up()
 
     def be_late(self) -> None:
         """The body did not come in time."""
@@ -56,6 +66,7 @@ class Sink:
                 await self._send(head)
             if len(data) > PIECE:
                 data = await self._send_most(data)
+            self._whole = not more
             await self._send({"type": "http.response.body", "body": data, "more_body": more})
         except OSError:
             self.gone = True

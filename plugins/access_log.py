@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 import structlog
@@ -40,6 +40,8 @@ _VALUE: Final = re.compile(
 @attrs.frozen(eq=False)
 class AccessLog:
     """Writes a line "request" when a request is over. Nothing of what was said is in it, and no key."""
+
+    onlooker: ClassVar[bool] = True
 
     # Bound at once: structlog's proxy would look for the logger at every line.
     _log: Any = attrs.field(init=False, repr=False, factory=lambda: structlog.get_logger().bind())

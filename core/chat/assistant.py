@@ -40,9 +40,12 @@ def assistant_message(blocks: Iterable[tuple[Block, str]], dialect: Dialect, ids
         return None
     message: dict[str, Any] = {"role": "assistant", "content": turn.content(dialect)}
     field = dialect.reasoning_history
-    if field not in _NO_FIELDS and (turn.thinking or (turn.calls and dialect.reasoning_required)):
-        message[field] = turn.thinking
-    message.update(turn.kept(dialect))
+    if field not in _NO_FIELDS:
+        thinking = turn.all_of("thinking")
+        if thinking or (turn.calls and dialect.reasoning_required):
+            message[field] = thinking
+    if turn.states:
+        message.update(turn.kept(dialect))
     if turn.calls:
         message["tool_calls"] = [turn.call(block, path, dialect, ids) for block, path in turn.calls]
     return message
@@ -64,19 +67,18 @@ class _Turn:
     calls: list[tuple[ToolUseBlock, str]] = attrs.field(factory=list)
     states: list[State] = attrs.field(factory=list)
 
-    @property
-    def thinking(self) -> str:
-        return "".join(text for kind, text in self.said if kind == "thinking")
+    def all_of(self, kind: str) -> str:
+        return "".join([text for said, text in self.said if said == kind])
 
     def add(self, block: Block, path: str, dialect: Dialect) -> None:
         match block:
             case TextBlock():
                 self._say("text", block.text)
+            case ToolUseBlock():
+                self.calls.append((block, path))
             case ThinkingBlock():
                 self._say("thinking", block.thinking)
                 self.states += [block.state] if block.state else []
-            case ToolUseBlock():
-                self.calls.append((block, path))
             case DocumentBlock() | SearchResultBlock() | ImageBlock():
                 parts = parts_of(block, path, dialect)
                 if not all_text(parts):
@@ -86,12 +88,11 @@ class _Turn:
                 self._say("text", own_text(block))
 
     def content(self, dialect: Dialect) -> Any:
-        text = "".join(text for kind, text in self.said if kind == "text")
-        thinking = self.thinking
-        if thinking and dialect.reasoning_history == "think_tags":
+        text = self.all_of("text")
+        if dialect.reasoning_history in ("think_tags", "parts") and (thinking := self.all_of("thinking")):
+            if dialect.reasoning_history == "parts":
+                return self._content_parts()
             return f"<think>\n{thinking}\n</think>\n\n{text}"
-        if thinking and dialect.reasoning_history == "parts":
-            return self._content_parts()
         return text or None
 
     def kept(self, dialect: Dialect) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -23,7 +23,9 @@ async def with_document_texts(request: Request, dialect: Dialect, documents: Doc
     """
     if dialect.files:
         return request
-    wanted = {block.data for turn in request.messages for block in _pdfs(turn.content)}
+    wanted: set[str] = set()
+    for turn in request.messages:
+        _add_pdfs(turn.content, wanted)
     if not wanted:
         return request
     outcomes = await documents.texts(wanted)
@@ -39,12 +41,13 @@ def _is_noted(turn: Message, at: int, last: int) -> bool:
     return turn.role == "user" and at != last
 
 
-def _pdfs(blocks: Iterable[Block]) -> Iterator[DocumentBlock]:
+def _add_pdfs(blocks: Iterable[Block], found: set[str]) -> None:
+    """Add the data of each PDF among the blocks, however deep."""
     for block in blocks:
         if isinstance(block, DocumentBlock) and is_pdf(block):
-            yield block
-        elif isinstance(block, DocumentBlock | ToolResultBlock):
-            yield from _pdfs(block.content)
+            found.add(block.data)
+        elif isinstance(block, (DocumentBlock, ToolResultBlock)):
+            _add_pdfs(block.content, found)
 
 
 def _read(blocks: Iterable[Block], path: str, outcomes: Mapping[str, Outcome], *, noted: bool) -> tuple[Block, ...]:

@@ -44,21 +44,21 @@ def chat_messages(request: Request, dialect: Dialect) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     if text := _system(request, dialect):
         out.append({"role": dialect.system_role, "content": text})
-    calls: list[str] = []
+    before: Turns = []
     last = last_user_turn(request.messages)
     for is_model, turns in _sections(request.messages, dialect):
         if is_model:
-            calls = [block.id for _, turn in turns for block in turn.content if isinstance(block, ToolUseBlock)]
             message = assistant_message(_placed(turns), dialect, ids)
             out += [message] if message else []
         else:
-            out += _others(turns, calls, dialect, ids, last)
+            out += _others(turns, before, dialect, ids, last)
+        before = turns
     return out
 
 
 def last_user_turn(turns: Sequence[Message]) -> int:
     """The index of the user's last turn, the one that the client can still change; -1 without any."""
-    return max((at for at, turn in enumerate(turns) if turn.role == "user"), default=-1)
+    return next((at for at in reversed(range(len(turns))) if turns[at].role == "user"), -1)
 
 
 def _system(request: Request, dialect: Dialect) -> str:
@@ -71,30 +71,51 @@ def _system(request: Request, dialect: Dialect) -> str:
 def _sections(turns: Iterable[Message], dialect: Dialect) -> Iterator[tuple[bool, Turns]]:
     """Runs of turns, the model's and all others' alternating. Turns that say nothing are left out: neighbours meet."""
     hoist = dialect.late_system == "hoist"
-    spoken = [
-        (number, turn)
-        for number, turn in enumerate(turns)
-        if _says_something(turn) and not (hoist and turn.role == "system")
-    ]
-    for is_model, run in groupby(spoken, key=lambda item: item[1].role == "assistant"):
-        yield is_model, list(run)
+    run: Turns = []
+    was_model = False
+    for number, turn in enumerate(turns):
+        if (hoist and turn.role == "system") or not _says_something(turn):
+            continue
+        is_model = turn.role == "assistant"
+        if run and is_model is not was_model:
+            yield was_model, run
+            run = []
+        was_model = is_model
+        run.append((number, turn))
+    if run:
+        yield was_model, run
 
 
 def _says_something(turn: Message) -> bool:
     if turn.role == "system":
         return bool(_text(turn))
-    blocks = [block for block in turn.content if not (isinstance(block, TextBlock) and not block.text)]
-    if turn.role == "assistant":
-        return any(isinstance(block, (TextBlock, *_OF_ASSISTANT)) or own_text(block) for block in blocks)
-    return not all(isinstance(block, _NOT_OF_USER) for block in blocks)
+    is_model = turn.role == "assistant"
+    for block in turn.content:
+        if isinstance(block, TextBlock):
+            says = bool(block.text)
+        elif is_model:
+            says = isinstance(block, _OF_ASSISTANT) or bool(own_text(block))
+        else:
+            says = not isinstance(block, _NOT_OF_USER)
+        if says:
+            return True
+    return False
 
 
-def _others(turns: Turns, calls: list[str], dialect: Dialect, ids: ToolIds, last: int) -> list[dict[str, Any]]:
-    """The turns between two of the model's: results first, each one a message, then all else in its order."""
-    order = {identity: at for at, identity in enumerate(calls)}
-    results = [(block, path) for block, path in _placed(turns) if isinstance(block, ToolResultBlock)]
-    results.sort(key=lambda item: order.get(item[0].tool_use_id, len(order)))
+def _others(turns: Turns, before: Turns, dialect: Dialect, ids: ToolIds, last: int) -> list[dict[str, Any]]:
+    """The turns between two of the model's: results first, each one a message, then all else in its order.
+
+    The results come in the order of the calls, which are in the model's turns `before`.
+    """
+    placed = _placed(turns)
+    results = [(block, path) for block, path in placed if isinstance(block, ToolResultBlock)]
+    if len(results) > 1:
+        calls = [block.id for _, turn in before for block in turn.content if isinstance(block, ToolUseBlock)]
+        order = {identity: at for at, identity in enumerate(calls)}
+        results.sort(key=lambda item: order.get(item[0].tool_use_id, len(order)))
     out, shown = tool_messages(results, dialect, ids)
+    if len(results) == len(placed) and not shown:
+        return out
     rest = [("user", shown), *_rest(turns, dialect, last)]
     rest = [(role, parts) for role, parts in rest if parts]
     if out and rest and dialect.user_after_tool == "bridge":

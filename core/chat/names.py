@@ -29,7 +29,7 @@ def alias(name: str, limit: int) -> str:
 def restorer(request: Request, dialect: Dialect) -> dict[str, str]:
     """The client's name of each tool that this dialect has under an alias, by alias; {} when there is none."""
     found = {}
-    for name in _names(request):
+    for name in dict.fromkeys(_names(request)):
         short = alias(name, dialect.tool_name_limit)
         if short != name:
             found[short] = name

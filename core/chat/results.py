@@ -9,7 +9,7 @@ from typing import Any, Final
 from core.chat.dialect import Dialect
 from core.chat.parts import Part, all_text, joined, parts_of, text_parts
 from core.chat.tool_ids import ToolIds
-from core.request import ToolResultBlock
+from core.request import TextBlock, ToolResultBlock
 
 _ERROR: Final = re.compile(r"\s*error\s*(:|$)", re.IGNORECASE)
 
@@ -25,14 +25,26 @@ def tool_messages(
     following: list[Part] = []
     for block, path in results:
         identity = ids.sent(block.tool_use_id)
-        parts = _parts(block, path, dialect)
-        content: str | list[Part] = parts
-        if all_text(parts) or dialect.tool_content == "text":
-            content = joined(parts, "\n")
-            if shown := [part for part in parts if part["type"] != "text"]:
+        content: str | list[Part] | None = _plain_text(block)
+        if content is None:
+            content = parts = _parts(block, path, dialect)
+            if all_text(parts) or dialect.tool_content == "text":
+                content = joined(parts, "\n")
+            if content is not parts and (shown := [part for part in parts if part["type"] != "text"]):
                 following += [*text_parts(f"Shown by the result of tool call {identity}:"), *shown]
         messages.append({"role": "tool", "tool_call_id": identity, "content": content})
     return messages, following
+
+
+def _plain_text(block: ToolResultBlock) -> str | None:
+    """The content of a result that is text and no error, as nearly all are; None for any other."""
+    texts = []
+    for inner in block.content:
+        if not isinstance(inner, TextBlock):
+            return None
+        if inner.text:
+            texts.append(inner.text)
+    return None if block.is_error else "\n".join(texts)
 
 
 def _parts(block: ToolResultBlock, path: str, dialect: Dialect) -> list[Part]:

@@ -59,16 +59,17 @@ class ToolCalls:
     def _more(self, fragment: Mapping[str, Any]) -> list[Delta] | None:
         """The deltas of a fragment that can be nothing but more arguments of the call that streams: most are such."""
         function = fragment.get("function")
-        call = self._last
+        call, index = self._last, fragment.get("index")
         if (
             call is None
             or call.number is None
+            or index.__class__ is not int
             or function.__class__ is not dict
             or fragment.get("id")
             or function.get("name")
             or len(self._line) != 1
             or self._keep
-            or self._by_index.get(fragment.get("index", -1)) is not call
+            or self._by_index.get(index) is not call
         ):
             return None
         piece = call.arguments.more(function.get("arguments"))

@@ -53,7 +53,7 @@ def new_plugin_command(
     except ScaffoldError as error:
         _fail(str(error))
     there = shlex.quote(str(target))
-    typer.echo(f"{target} is written; try: cd {there} && pip install '.[test]' && pytest && hookline check")
+    typer.echo(f"{target} is written; try: cd {there} && pip install HOOKLINE '.[test]' && pytest && hookline check")
 
 
 def trace_command(  # noqa: PLR0917  the options of a command

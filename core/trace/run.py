@@ -17,7 +17,7 @@ from core.loader import Loaded
 from core.pipeline import Pipeline
 from core.request import HTTPRequest
 from core.trace.objects import Wire
-from core.trace.spies import spied
+from core.trace.spies import spied, without_onlookers
 from core.trace.words import Step, Tell
 
 _SHORTEST: Final = 8
@@ -76,8 +76,8 @@ def _with_spies(loaded: Loaded, calls: Sequence[RecordedCall] | None, tell: Tell
         return attrs.evolve(pipeline, manager=spied(pipeline.manager, tell), backs=backs)
 
     pipelines = tuple(map(traced, loaded.pipelines))
-    fronts = loaded.managers[: len(pipelines)]
-    return attrs.evolve(loaded, pipelines=pipelines, managers=loaded.managers if calls is None else fronts)
+    used = loaded.managers if calls is None else loaded.managers[: len(pipelines)]
+    return attrs.evolve(loaded, pipelines=pipelines, managers=tuple(map(without_onlookers, used)))
 
 
 def _masked(tell: Tell, loaded: Loaded) -> Tell:

@@ -20,8 +20,9 @@ _Gave = Generator[None, Any, Any]
 
 
 def spied(manager: pluggy.PluginManager, tell: Tell) -> pluggy.PluginManager:
-    """A manager with the same plugins in the same order, and with spies on the six hooks."""
+    """A manager with the same plugins in the same order, but for onlookers, and with spies on the six hooks."""
     inside: dict[str, Any] = {}
+    manager = without_onlookers(manager)
     plugins: dict[str, object] = {"(answers)": Spy(_answers(manager), tell, inside, innermost=True)}
     for name, plugin in manager.list_name_plugin():
         plugins[name] = plugin
@@ -29,6 +30,11 @@ def spied(manager: pluggy.PluginManager, tell: Tell) -> pluggy.PluginManager:
         if hooks:
             plugins[f"{name} (wraps)"] = Spy(dict.fromkeys(hooks, name), tell, inside)
     return join(plugins)
+
+
+def without_onlookers(manager: pluggy.PluginManager) -> pluggy.PluginManager:
+    """The plugins whose class does not call itself an `onlooker`: those write elsewhere what a trace shows itself."""
+    return join({name: each for name, each in manager.list_name_plugin() if not getattr(each, "onlooker", False)})
 
 
 def _answers(manager: pluggy.PluginManager) -> dict[str, str]:

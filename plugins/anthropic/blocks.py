@@ -17,6 +17,7 @@ from core import (
     ToolUseBlock,
 )
 from plugins.anthropic.faults import FaultError
+from plugins.anthropic.plain import plainly
 from plugins.anthropic.scalars import Hook
 from plugins.anthropic.sources import document_hook, image_hook
 from plugins.anthropic.structure import class_hook, json_object, list_of, tagged
@@ -42,7 +43,7 @@ def content_hook(converter: Converter) -> Hook:
         "thinking": class_hook(converter, ThinkingBlock),
         "redacted_thinking": class_hook(converter, RedactedThinkingBlock),
     }
-    return _string_or(tagged(every, _other))
+    return _string_or(plainly(tagged(every, _other)))
 
 
 def system_hook(converter: Converter) -> Hook:

@@ -41,6 +41,8 @@ def readable(messages: Sequence[Message]) -> tuple[Message, ...]:
 
     Raises RequestError for a `container_upload`, whose file is not here.
     """
+    if not any(isinstance(block, OtherBlock) for message in messages for block in message.content):
+        return tuple(messages)
     calls: dict[str, dict[str, Any]] = {}
     out = []
     for number, message in enumerate(messages):

@@ -90,7 +90,7 @@ class Parser:
 def load(data: bytes) -> dict[str, Any]:
     """The JSON object that a body holds. Raises RequestError."""
     data = data.removeprefix(BOM)
-    if not data.strip():
+    if not data or data.isspace():
         raise RequestError("The request body is empty: send a JSON object with model, max_tokens and messages")
     value = _loads(data)
     if not isinstance(value, dict):

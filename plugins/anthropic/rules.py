@@ -6,16 +6,11 @@ The wordings are those that clients know from the API itself; some clients act o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Final
 
-from core import Block, Message, OtherBlock, Request, RequestError, TextBlock, Tool, ToolResultBlock, ToolUseBlock
+from core import Message, OtherBlock, Request, RequestError, TextBlock, Tool, ToolResultBlock, ToolUseBlock
 from plugins.anthropic.foreign import foreign_call
-
-Place = tuple[int, int, Block]
-"""A block with the index of its message and its own index there."""
-
 
 MAX_MESSAGES: Final = 100_000
 """The API's own bound."""
@@ -66,28 +61,26 @@ def check_pairing(messages: Sequence[Message]) -> None:
     provider's server made need no result here, and may have one.
     """
     calls: dict[str, int] = {}  # the calls that wait for their results: id -> index of the message
+    answered: set[str] = set()
     foreign: set[str] = set()
-    for role, turn in _turns(messages):
-        if role == "assistant":
-            _refuse_unanswered(calls)
-            calls = _calls(turn)
-            foreign.update(filter(None, (foreign_call(block) for _, _, block in turn)))
+    role = ""
+    for index, message in enumerate(messages):
+        if message.role == "system":
+            continue
+        if message.role == "assistant":
+            if role != "assistant":
+                _refuse_unanswered(calls)
+                answered = set()
+            _add_calls(index, message, calls, foreign)
         else:
-            _take_results(turn, calls, foreign)
-            _refuse_unanswered(calls)
-            calls = {}
+            _take_results(index, message, calls, answered, foreign)
+        role = message.role
     _refuse_unanswered(calls)
 
 
-def _turns(messages: Sequence[Message]) -> Iterator[tuple[str, list[Place]]]:
-    spoken = ((index, message) for index, message in enumerate(messages) if message.role != "system")
-    for role, run in groupby(spoken, key=lambda item: item[1].role):
-        yield role, [(index, at, block) for index, message in run for at, block in enumerate(message.content)]
-
-
-def _calls(turn: list[Place]) -> dict[str, int]:
-    calls: dict[str, int] = {}
-    for index, at, block in turn:
+def _add_calls(index: int, message: Message, calls: dict[str, int], foreign: set[str]) -> None:
+    """Note the calls that a message of the model makes."""
+    for at, block in enumerate(message.content):
         if isinstance(block, ToolUseBlock):
             # Only within a turn: some engines number their calls anew in each answer, and pairing is still clear.
             if block.id in calls:
@@ -95,30 +88,32 @@ def _calls(turn: list[Place]) -> dict[str, int]:
             calls[block.id] = index
         elif isinstance(block, ToolResultBlock):
             raise RequestError(f"messages.{index}.content.{at}: `tool_result` blocks can only be in `user` messages")
-    return calls
+        elif identity := foreign_call(block):
+            foreign.add(identity)
 
 
-def _take_results(turn: list[Place], calls: dict[str, int], foreign: set[str]) -> None:
-    """Cross off the calls that the turn answers."""
-    answered = set()
-    for index, at, block in turn:
-        place = f"messages.{index}.content.{at}"
+def _take_results(index: int, message: Message, calls: dict[str, int], answered: set[str], foreign: set[str]) -> None:
+    """Cross off the calls that a message answers; `answered` are those that its turn has crossed off so far."""
+    for at, block in enumerate(message.content):
         if isinstance(block, ToolUseBlock):
-            raise RequestError(f"{place}: `tool_use` blocks can only be in `assistant` messages")
-        if not isinstance(block, ToolResultBlock) or block.tool_use_id in foreign - calls.keys():
+            raise RequestError(f"messages.{index}.content.{at}: `tool_use` blocks can only be in `assistant` messages")
+        if not isinstance(block, ToolResultBlock):
             continue
-        if block.tool_use_id in answered:
-            raise RequestError(
-                f"{place}: each `tool_use` must have a single result. "
-                f"Found multiple `tool_result` blocks with id: {block.tool_use_id}"
-            )
-        if block.tool_use_id not in calls:
-            raise RequestError(
-                f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {block.tool_use_id}. Each "
-                "`tool_result` block must have a corresponding `tool_use` block in the previous message."
-            )
-        del calls[block.tool_use_id]
-        answered.add(block.tool_use_id)
+        identity = block.tool_use_id
+        if identity in calls:
+            del calls[identity]
+            answered.add(identity)
+        elif identity not in foreign:
+            raise RequestError(f"messages.{index}.content.{at}: {_unpaired(identity, answered)}")
+
+
+def _unpaired(identity: str, answered: set[str]) -> str:
+    if identity in answered:
+        return f"each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: {identity}"
+    return (
+        f"unexpected `tool_use_id` found in `tool_result` blocks: {identity}. Each "
+        "`tool_result` block must have a corresponding `tool_use` block in the previous message."
+    )
 
 
 def _refuse_unanswered(calls: dict[str, int]) -> None:

@@ -37,12 +37,21 @@ class SystemTurn(Message):
 
 
 def message_hook(converter: Converter, content: Hook) -> Hook:
-    """A hook for one entry of `messages`; a system turn may do without content."""
+    """A hook for one entry of `messages`; a system turn may do without content.
+
+    Turns of the other two are read directly, and by cattrs where that fails: it explains every fault.
+    """
     spoken = class_hook(converter, Message, content=content)
     system = class_hook(converter, SystemTurn, content=content)
 
     def structure(value: Any, _: Any) -> Any:
-        if not (isinstance(value, dict) and value.get("role") == "system"):
+        role = value.get("role") if isinstance(value, dict) else None
+        if role in ("user", "assistant"):
+            try:
+                return Message(role, content(value.get("content"), None))
+            except (FaultError, BaseValidationError):
+                pass
+        if role != "system":
             return spoken(value, None)
         silent = value.get("content") is None and value.get("output_config") is not None
         return system({**value, "content": []} if silent else value, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, cast
 from weakref import WeakValueDictionary
 
 import attrs
@@ -25,6 +25,8 @@ class Capture:
 
     Keys and tokens are masked; prompts and answers are not. A backend that calls no server has no upstream bytes.
     """
+
+    onlooker: ClassVar[bool] = True
 
     directory: Path = Path("captured")
     """Where the files go; made when serving starts."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from functools import partial
 from types import TracebackType
+from typing import ClassVar
 
 import attrs
 import structlog
@@ -35,6 +36,8 @@ class Metrics:
 
     No client's address and no key is in them; models are told apart up to a number.
     """
+
+    onlooker: ClassVar[bool] = True
 
     path: str = "/metrics"
     """Where they are on the server's own address; without effect when `bind` is set."""

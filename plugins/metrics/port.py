@@ -29,7 +29,10 @@ def refuse_taken(host: str, port: int) -> None:
     """Raises OSError when somebody listens there: two servers that share a port would be scraped by turns."""
     with _socket(host) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((host, port))
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise OSError(error.errno, f"metrics cannot listen on {host}:{port}: {error.strerror}") from None
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -40,6 +40,8 @@ class Tracing:
 
     Needs the extra: pip install 'hookline[otel]'. Nothing of what was said is in a span.
     """
+
+    onlooker: ClassVar[bool] = True
 
     endpoint: str = "http://127.0.0.1:4318/v1/traces"
     """The collector: where it takes OTLP over HTTP, in protobuf."""

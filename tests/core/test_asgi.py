@@ -425,3 +425,39 @@ async def test_changed_limits_hold_for_the_requests_that_follow() -> None:
         peer = Peer(data(b"ab"))
         await app(scope(), peer.receive, peer.send)
     assert peer.sent[0]["status"] == 413
+
+
+@pytest.mark.parametrize("path", ["/api/say", "/api/stream"])
+async def test_a_client_that_has_its_whole_answer_has_not_left(path: str) -> None:
+    """Hypercorn says `http.disconnect` of every client that has its whole answer; what ends the call goes on."""
+    ended: list[str] = []
+
+    class Slow:
+        @hookimpl(wrapper=True)
+        def call_upstream(self) -> Any:
+            call = yield
+
+            @asynccontextmanager
+            async def slow() -> AsyncIterator[Any]:
+                async with call as batches:
+                    yield batches
+                    for _ in range(10):
+                        await anyio.lowlevel.checkpoint()
+                    ended.append("whole")
+
+            return slow()
+
+    class Hypercorn(Peer):
+        async def send(self, event: MutableMapping[str, Any]) -> None:
+            await super().send(event)
+            if event["type"] == "http.response.body" and not event["more_body"]:
+                self.left.set()
+                await anyio.lowlevel.checkpoint()
+                await anyio.lowlevel.checkpoint()
+
+    served, _ = gateway(hello, Slow())
+    peer = Hypercorn(data(b""))
+    with capture_logs() as logs:
+        await ASGIApp(served)(scope(path), peer.receive, peer.send)
+    assert ended == ["whole"]
+    assert ["left" in line for line in logs] == [False]

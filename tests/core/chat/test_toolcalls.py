@@ -463,3 +463,12 @@ def test_an_id_that_comes_behind_the_arguments_is_the_call_s() -> None:
     assert calls.feed({"index": 0, "function": {"arguments": '{"x"'}}) == []
     out = calls.feed({"index": 0, "id": "c1", "function": {"name": "f", "arguments": ": 1}"}})
     assert out == [ToolUse(0, "", "c1", "f"), ToolUse(0, '{"x": 1}')]
+
+
+@pytest.mark.parametrize("index", [[], {}, None, "0", 1.5, True])
+def test_an_index_that_is_none_in_a_later_piece(index: Any) -> None:
+    calls = ToolCalls()
+    out = calls.feed({"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"a": '}})
+    out += calls.feed({"index": index, "function": {"arguments": "1}"}})
+    out += calls.flush()
+    assert "".join(delta.arguments for delta in out if isinstance(delta, ToolUse)) == '{"a": 1}'

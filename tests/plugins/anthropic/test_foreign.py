@@ -140,3 +140,11 @@ def test_a_file_in_a_container_is_refused() -> None:
 def test_the_ids_of_foreign_calls() -> None:
     assert foreign_call(SEARCH) == "s"
     assert [foreign_call(block) for block in (other("server_tool_use", id=1), ToolUseBlock("i", "f"))] == ["", ""]
+
+
+def test_turns_without_such_blocks_stay_as_they_are() -> None:
+    messages = [
+        Message("assistant", (TextBlock("a"), ToolUseBlock("i", "n"))),
+        Message("user", (ToolResultBlock("i"), ImageBlock(url="u"))),
+    ]
+    assert all(after is before for after, before in zip(readable(messages), messages, strict=True))

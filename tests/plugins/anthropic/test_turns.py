@@ -7,11 +7,12 @@ import pytest
 from cattrs.errors import BaseValidationError
 
 from core import Message, OtherTool, Request, RequestError, TextBlock, Tool
+from plugins.anthropic.blocks import content_hook
 from plugins.anthropic.body import Body, body_hook
-from plugins.anthropic.faults import explain
+from plugins.anthropic.faults import FaultError, explain
 from plugins.anthropic.structure import new_converter
 from plugins.anthropic.tools import tool_hook
-from plugins.anthropic.turns import settle
+from plugins.anthropic.turns import message_hook, settle
 
 USER = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "ok"}
@@ -133,3 +134,22 @@ def test_faults_of_a_system_turn_have_their_place() -> None:
 def test_without_system_turns_nothing_is_touched() -> None:
     request = Request("message", messages=(Message("user", (TextBlock("hi"),)),))
     assert settle(request, tool_hook(new_converter())) is request
+
+
+@pytest.mark.parametrize(
+    ("message", "fault"),
+    [
+        ({"role": "user"}, "content: Field required"),
+        (
+            {"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text"}]},
+            "content.1.text.text: Field required",
+        ),
+        ({"role": "tool", "content": "a"}, "role: Input should be 'user', 'assistant' or 'system'"),
+        ({"role": ["user"], "content": "a"}, "role: Input should be 'user', 'assistant' or 'system'"),
+    ],
+)
+def test_a_fault_in_a_turn_is_explained_with_its_place(message: Any, fault: str) -> None:
+    converter = new_converter()
+    with pytest.raises((FaultError, BaseValidationError)) as caught:
+        message_hook(converter, content_hook(converter))(message, None)
+    assert explain(caught.value).startswith(fault)
