@@ -54,32 +54,28 @@ class Record:
 
     def fields(self) -> dict[str, Any]:
         """The log line's fields: who asked for what, who answered, times in milliseconds, tokens, and how it ended."""
+        http, request, began = self.http, self.request, self.started
         out: dict[str, Any] = {
-            "id": self.http.id,
-            "client": self.http.client,
-            "agent": self.http.header("user-agent"),
-            "method": self.http.method,
-            "path": self.http.mount + self.http.path,
+            "id": http.id,
+            "client": http.client,
+            "agent": http.header("user-agent"),
+            "method": http.method,
+            "path": http.mount + http.path,
             "status": self.status,
-            "ms": _ms(self.started, self.ended or time.monotonic()),
+            "ms": _ms(began, self.ended or time.monotonic()),
         }
-        if self.request is not None:
-            out |= {"task": self.request.task, "model": self.request.model, "stream": self.request.stream}
+        if request is not None:
+            out["task"], out["model"], out["stream"] = request.task, request.model, request.stream
         if self.route is not None:
-            out |= {"pipeline": self.pipeline, "backend": self.route.backend, "upstream_model": self.route.model}
-        out |= {f"{name}_ms": _ms(self.started, at) for name, at in self._moments() if at}
-        if self.usage is not None:
-            out |= {"input_tokens": self.usage.input_tokens, "output_tokens": self.usage.output_tokens}
-        if self.stop is not None:
-            out |= {"stop_reason": self.stop.reason, "stop_sequence": self.stop.sequence}
-        if self.error is not None:
-            out |= {"error": self.error.kind, "message": self.error.message}
-            if self.error.__cause__ is not None:
-                out["cause"] = f"{type(self.error.__cause__).__name__}: {self.error.__cause__}"
-        if self.left:
-            out["left"] = True
-        if self.trace_id:
-            out["trace_id"] = self.trace_id
+            first = self.route.candidates[0]
+            out["pipeline"], out["backend"], out["upstream_model"] = self.pipeline, first.backend, first.model
+        if self.accepted:
+            out["accepted_ms"] = _ms(began, self.accepted)
+        if self.first_delta:
+            out["first_delta_ms"] = _ms(began, self.first_delta)
+        if self.first:
+            out["first_ms"] = _ms(began, self.first)
+        self._add_end(out)
         return out
 
     @property
@@ -89,8 +85,19 @@ class Record:
             return logging.INFO
         return logging.ERROR if self.error.status >= 500 else logging.WARNING
 
-    def _moments(self) -> tuple[tuple[str, float], ...]:
-        return ("accepted", self.accepted), ("first_delta", self.first_delta), ("first", self.first)
+    def _add_end(self, out: dict[str, Any]) -> None:
+        if self.usage is not None:
+            out["input_tokens"], out["output_tokens"] = self.usage.input_tokens, self.usage.output_tokens
+        if self.stop is not None:
+            out["stop_reason"], out["stop_sequence"] = self.stop.reason, self.stop.sequence
+        if self.error is not None:
+            out["error"], out["message"] = self.error.kind, self.error.message
+            if self.error.__cause__ is not None:
+                out["cause"] = f"{type(self.error.__cause__).__name__}: {self.error.__cause__}"
+        if self.left:
+            out["left"] = True
+        if self.trace_id:
+            out["trace_id"] = self.trace_id
 
 
 def _ms(start: float, end: float) -> float:

@@ -1,4 +1,7 @@
-"""The commands for authors of plugins: `schema`, `plugins`, `new-plugin` and `trace`."""
+"""The commands for authors of plugins: `schema`, `plugins`, `new-plugin` and `trace`.
+
+What they need is imported when one runs: `hookline serve` would wait for it.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,18 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import attrs
 import typer
 
-from core.cli.installed import installed_plugins
-from core.cli.plugins import plugins_text
-from core.cli.scaffold import ScaffoldError, new_plugin
-from core.cli.schema import schema_of
-from core.cli.trace import Source, TraceError, calls_of, http_of, read_source, trace
 from core.config.file import config_path, read_config
 from core.errors import ConfigError
 from core.loader import load
-from core.trace import Step, line_of
+
+if TYPE_CHECKING:
+    from core.cli.trace import Source
+    from core.trace import Step
 
 
 def add_commands(cli: typer.Typer) -> None:
@@ -33,11 +34,17 @@ def add_commands(cli: typer.Typer) -> None:
 
 def schema() -> None:
     """Print the JSON Schema of pipelines.toml, for editors."""
+    from core.cli.installed import installed_plugins  # noqa: PLC0415
+    from core.cli.schema import schema_of  # noqa: PLC0415
+
     typer.echo(json.dumps(schema_of(installed_plugins()), indent=2, ensure_ascii=False))
 
 
 def plugins() -> None:
     """List the installed plugins, their hooks and options."""
+    from core.cli.installed import installed_plugins  # noqa: PLC0415
+    from core.cli.plugins import plugins_text  # noqa: PLC0415
+
     typer.echo(plugins_text(installed_plugins()))
 
 
@@ -48,6 +55,8 @@ def new_plugin_command(
     ] = None,
 ) -> None:
     """Write a package with a backend of your own."""
+    from core.cli.scaffold import ScaffoldError, new_plugin  # noqa: PLC0415
+
     try:
         target = new_plugin(name, directory)
     except ScaffoldError as error:
@@ -78,6 +87,9 @@ def trace_command(  # noqa: PLR0917  the options of a command
     full: Annotated[bool, typer.Option("--full", help="Show long values whole.")] = False,
 ) -> None:
     """Run one request and show what each hook does."""
+    from core.cli.trace import TraceError, calls_of, http_of, trace  # noqa: PLC0415
+    from core.trace import line_of  # noqa: PLC0415
+
     _find_modules_here()
     width = {"width": 0} if full else {}
     try:
@@ -107,6 +119,8 @@ def _find_modules_here() -> None:
 
 
 def _source_of(file: Path, request: Path | None) -> Source:
+    from core.cli.trace import TraceError, read_source  # noqa: PLC0415
+
     if file.suffix == ".toml":
         if request is None:
             raise TraceError("a pipelines.toml alone is no request: name one with --request")

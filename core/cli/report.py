@@ -9,7 +9,7 @@ import pluggy
 from core.chat.address import chat_url
 from core.config import BackendConfig, Config
 from core.loader import Loaded
-from core.loader.checks import answerers, wrappers
+from core.loader.checks import answerers, chat_path, wrappers
 from core.loader.classes import BACK, hook_names, wraps_of
 from core.pipeline import Pipeline
 from core.request import HTTPRequest, Request
@@ -59,7 +59,7 @@ def _lines(loaded: Loaded) -> Iterator[str]:
             yield ""
             yield f"  {pipeline.name} with backend {back.name}"
             yield f"    plugins  {_names(back.manager)}"
-            for key, value in _settings(backend):
+            for key, value in _settings(backend, chat_path(alone[back.name])):
                 yield f"    {key:<7}  {value}"
             yield from (f"    given    {line}" for line in _given(back.manager, backend))
             yield f"    models   {_models(routes, back.name)}"
@@ -72,10 +72,10 @@ def _names(manager: pluggy.PluginManager) -> str:
     return ", ".join(name for name, _ in manager.list_name_plugin())
 
 
-def _settings(backend: BackendConfig) -> Iterator[tuple[str, str]]:
+def _settings(backend: BackendConfig, path: str) -> Iterator[tuple[str, str]]:
     yield "url", _masked(backend.url) if backend.url else "none"
     if backend.url:
-        yield "calls", _masked(str(chat_url(backend.url, backend.query)))
+        yield "calls", _masked(str(chat_url(backend.url, backend.query, path)))
     if backend.key is not None:
         yield "key", _MASK
     for group in ("headers", "query"):

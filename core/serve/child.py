@@ -5,14 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import time
 from collections.abc import Sequence
 from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
 from typing import Any, Final
 
+from core.lean import import_structlog
 from core.serve.settings import ServerOptions
 from core.serve.sockets import Doors
-from core.serve.worker import work
 
 SIGNALS: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 DRAIN: Final = 30.0
@@ -32,7 +34,7 @@ class Child:
         self._reload = False
         spawning = multiprocessing.get_context("spawn")
         self._pipe, theirs = spawning.Pipe(duplex=False)
-        self._process = spawning.Process(target=work, args=(options, doors.sockets, theirs), daemon=True)
+        self._process = spawning.Process(target=_work, args=(options, doors.sockets, theirs), daemon=True)
         # The tracker, which comes with the first process, would unblock the signals again.
         resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
@@ -87,6 +89,13 @@ class Child:
             self.ready_since = time.monotonic()
             if self._reload:
                 self.send(signal.SIGHUP)
+
+
+def _work(options: ServerOptions, sockets: Sequence[socket.socket], pipe: Connection) -> None:
+    import_structlog()
+    from core.serve.worker import work  # noqa: PLC0415  what serves is none of the master's business
+
+    work(options, sockets, pipe)
 
 
 def _signal_name(number: int) -> str:

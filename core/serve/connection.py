@@ -4,50 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
 from hypercorn.asyncio.task_group import TaskGroup
-from hypercorn.asyncio.tcp_server import TCPServer
+from hypercorn.asyncio.tcp_server import MAX_RECV, TCPServer
 from hypercorn.asyncio.worker_context import WorkerContext
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.typing import AppWrapper, ConnectionState, LifespanState
 from hypercorn.utils import parse_socket_addr
 
+from core.serve.idle import IdleClock
 from core.serve.protocols import Protocols
+from core.serve.writer import Writer
 
 LINGER: Final = 5.0
 """Seconds that a request may go on after its client has left."""
-
-
-class Writer(asyncio.StreamWriter):
-    """A writer that aborts the connection when the client takes nothing for `stall` seconds."""
-
-    stall: float
-
-    async def drain(self) -> None:
-        """Wait until there is room. Raises ConnectionError when the client stalls or is gone."""
-        if self.transport.get_write_buffer_size() == 0:
-            await super().drain()
-        else:
-            await self._moving(super().drain)
-
-    async def wait_closed(self) -> None:
-        """Wait until the client has taken the last byte, or stalls."""
-        await self._moving(super().wait_closed)
-
-    async def _moving(self, wait: Callable[[], Coroutine[None, None, None]]) -> None:
-        while True:
-            before = self.transport.get_write_buffer_size()
-            try:
-                async with asyncio.timeout(self.stall):
-                    return await wait()
-            except TimeoutError:
-                if self.transport.get_write_buffer_size() >= before:
-                    self.transport.abort()
-                    raise ConnectionAbortedError("the client takes nothing") from None
 
 
 class Connection(TCPServer):
@@ -67,6 +41,8 @@ class Connection(TCPServer):
         reader = asyncio.StreamReader(loop=loop)
         self._wire = _Wire(reader, self._ended)
         self._idle_begun = self._over = False
+        # In the place of Hypercorn's `idle_task`, which is never started.
+        self._clock = IdleClock(loop, config.keep_alive_timeout, self._expire)
         self._task: asyncio.Task[Any] | None = None
         self._lingers: asyncio.TimerHandle | None = None
         super().__init__(app, loop, config, context, state, reader, None)  # type: ignore[arg-type]  # set by `serve`
@@ -103,28 +79,69 @@ class Connection(TCPServer):
                 parts = (self.app, self.config, self.context, group, state, False, *ends, self.protocol_send)
                 self.protocol = Protocols(*parts)
                 await self.protocol.initiate()
-                await self.idle_task.restart(group, self._idle_timeout)
-                await self._read_data()
-                # Hypercorn would keep the closed connection, and its file, for as long as an idle one.
-                self._over = True
-                await self.idle_task.stop()
+                self._idle()
+                try:
+                    await self._read_data()
+                finally:
+                    self._over = True
+                    self._clock.cancel()
         finally:
             await self._close()
 
     async def protocol_send(self, event: Event) -> None:
         """Carry out what the protocol wants."""
-        if self._over and isinstance(event, Updated):
-            return
-        await super().protocol_send(event)
-        if isinstance(event, RawData) and not self._idle_begun and self.protocol.idle_http2:
-            # The preface of HTTP/2 stops Hypercorn's clock as a request does, and without one it never runs again.
-            self._idle_begun = True
-            await self.idle_task.restart(self._task_group, self._idle_timeout)
+        if isinstance(event, RawData):
+            await self._send(event.data)
+            if not self._idle_begun and self.protocol.idle_http2:
+                # The preface of HTTP/2 counts as a request does, and without one nothing else would set the clock.
+                self._idle_begun = True
+                self._idle()
+        elif isinstance(event, Updated):
+            if event.idle:
+                self._idle()
+            else:
+                self._clock.stop()
+        else:
+            await super().protocol_send(event)
+
+    def end_if_idle(self) -> None:
+        """The server drains: what has no request is closed now."""
+        if self._clock.runs:
+            self._clock.cancel()
+            self._expire()
 
     def abort(self) -> None:
         """Cut the connection; what the client has not taken is lost."""
         if self.writer is not None:
             self.writer.transport.abort()
+
+    async def _read_data(self) -> None:
+        while not self.reader.at_eof():
+            try:
+                data = await self.reader.read(MAX_RECV)
+            except OSError:
+                break
+            await self.protocol.handle(RawData(data))
+        await self.protocol.handle(Closed())
+
+    async def _send(self, data: bytes) -> None:
+        async with self.send_lock:
+            try:
+                self.writer.write(data)
+                await self.writer.drain()
+            except (ConnectionError, RuntimeError):
+                await self.protocol.handle(Closed())
+
+    def _idle(self) -> None:
+        if self._over:
+            return
+        if self.context.terminated.is_set():
+            self._expire()
+        else:
+            self._clock.begin()
+
+    def _expire(self) -> None:
+        self._task_group.spawn(self._initiate_server_close)
 
     def _ended(self) -> None:
         """The client has left; a half-closed connection counts as left, as it does for Hypercorn."""

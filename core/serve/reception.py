@@ -59,6 +59,8 @@ class Reception:
         self.close()
         self._config.keep_alive_max_requests = 0  # every answer that begins now says `connection: close`
         await self._context.terminated.set()
+        for connection in self.connections:
+            connection.end_if_idle()
         await self._wait(limit)
         for connection in self.connections:
             connection.abort()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import attrs
-from hypercorn.config import Config
+
+if TYPE_CHECKING:
+    from hypercorn.config import Config
 
 WorkerClass = Literal["uvloop", "asyncio"]
 
@@ -42,6 +44,8 @@ class ServerOptions:
 
 def protocol_config(options: ServerOptions) -> Config:
     """The configuration of Hypercorn's protocols. It is one worker's own: draining changes it."""
+    from hypercorn.config import Config  # noqa: PLC0415  the master reads this module, too, and needs no Hypercorn
+
     config = Config()
     # Over it the answer is a 431. Large enough for the longest tokens and beta lists that clients send.
     config.h11_max_incomplete_size = HEADERS
@@ -65,7 +69,7 @@ def protocol_config(options: ServerOptions) -> Config:
 
 def for_http2(config: Config) -> Config:
     """A copy for HTTP/2, where Hypercorn's way to end a connection after so many requests cuts those that run."""
-    copied = Config()
+    copied = type(config)()
     copied.__dict__.update(config.__dict__)
     copied.keep_alive_max_requests = sys.maxsize
     return copied

@@ -4,14 +4,13 @@ import asyncio
 import socket
 import struct
 import time
-from typing import Any, cast
+from typing import Any
 
 import h2.events
 import pytest
 from structlog.testing import capture_logs
 
 from core.serve import connection, reception, settings
-from core.serve.connection import Writer
 from core.serve.protocols import Protocols
 from core.serve.settings import ServerOptions
 from tests.core.serve.served import HTTP2, WITHIN, Client, request, serving, true
@@ -138,35 +137,23 @@ async def test_nothing_is_left_of_an_idle_connection_that_its_client_closed() ->
         await true(lambda: not served.reception.connections)
 
 
-class Transport:
-    """A transport whose buffer has these sizes, look by look."""
-
-    def __init__(self, *sizes: int) -> None:
-        self.sizes = list(sizes)
-        self.aborted = False
-
-    def get_write_buffer_size(self) -> int:
-        return self.sizes.pop(0)
-
-    def abort(self) -> None:
-        self.aborted = True
-
-    def is_closing(self) -> bool:
-        return True
+async def test_an_idle_connection_lives_on_after_requests_and_is_cut_then() -> None:
+    async with serving(SHORT) as served:
+        client = await served.connect()
+        for _ in range(3):
+            await client.send(request())
+            await client.until(b"}")
+            with pytest.raises(TimeoutError):  # two thirds of the time, from the last answer on
+                await asyncio.wait_for(client.receive(), 0.13)
+        assert await client.receive() == b""
+        client.socket.close()
 
 
-async def test_a_slow_client_is_no_stalled_one() -> None:
-    transport = Transport(90, 80, 80, 10, 10, 10)
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    writer = Writer(cast("Any", transport), asyncio.StreamReaderProtocol(reader), reader, loop)
-    writer.stall = 0.01
-    never: asyncio.Future[None] = loop.create_future()
-
-    async def wait() -> None:
-        await asyncio.shield(never)
-
-    with pytest.raises(ConnectionAbortedError):
-        await writer._moving(wait)
-    assert (transport.sizes, transport.aborted) == ([], True)
-    never.cancel()
+async def test_a_request_may_take_longer_than_an_idle_connection_is_kept() -> None:
+    async with serving(SHORT) as served:
+        client = await served.connect()
+        await client.send(request("/forever"))
+        await client.until(b"first")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.receive(), 0.4)
+        client.socket.close()
