@@ -32,6 +32,7 @@ class Collected:
 
     status: int = 0
     body: bytes = b""
+    gone: bool = True
 
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         self.status = status

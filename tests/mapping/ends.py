@@ -29,6 +29,8 @@ class Script(httpx.AsyncBaseTransport):
 class Sink:
     """What came to the client."""
 
+    gone = True
+
     def __init__(self) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}

@@ -72,5 +72,27 @@ def test_the_endpoint(url: str, query: dict[str, str], full: str) -> None:
     assert str(chat_url(str(chat_url(url)), query)) == full
 
 
+@pytest.mark.parametrize(
+    ("url", "path", "full"),
+    [
+        ("http://host", "/v2/complete-chat", "http://host/v2/complete-chat"),
+        ("http://host/base/?a=1", "/v2/complete-chat", "http://host/base/v2/complete-chat?a=1"),
+        ("http://host/v2/complete-chat", "/v2/complete-chat", "http://host/v2/complete-chat"),
+        ("http://host/api", "/say/", "http://host/api/say/"),
+        ("http://host/api/say", "/say/", "http://host/api/say/"),
+        ("http://host/all/of/it", "", "http://host/all/of/it"),
+        ("http://host", "", "http://host/"),
+    ],
+)
+def test_another_endpoint_stands_behind_the_url_as_it_is(url: str, path: str, full: str) -> None:
+    assert str(chat_url(url, path=path)) == full
+    assert str(chat_url(full, path=path)) == full
+
+
+def test_the_root_of_another_endpoint() -> None:
+    assert str(api_root("http://host/base/say", "/say")) == "http://host/base"
+    assert str(api_root("http://host/base", "/say")) == "http://host/base"
+
+
 def test_no_query_at_all() -> None:
     assert str(chat_url("http://host")) == "http://host/v1/chat/completions"

@@ -143,6 +143,15 @@ def test_a_strict_engine_gets_only_what_it_takes() -> None:
         body(dialect, stop_sequences=("5",))
 
 
+def test_stop_sequences_go_into_the_field_that_the_engine_reads() -> None:
+    found = body(Dialect(stop_field="halt"), stop_sequences=("5", "6"))
+    assert (found["halt"], "stop" in found) == (["5", "6"], False)
+    assert body(Dialect(stop_field="halt", allowed_fields=("halt",)), stop_sequences=("5",))["halt"] == ["5"]
+    with pytest.raises(RequestError, match=r"^stop_sequences: this model's server takes no stop sequences"):
+        body(Dialect(stop_field="halt", allowed_fields=("stop",)), stop_sequences=("5",))
+    assert "halt" not in body(Dialect(stop_field="halt"))
+
+
 @pytest.mark.parametrize(
     "turns",
     [(), (Message("user", (TextBlock(""),)),), (Message("assistant", (ThinkingBlock("t"),)),)],

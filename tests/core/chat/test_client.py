@@ -93,6 +93,22 @@ async def test_query_and_path() -> None:
     ]
 
 
+async def test_the_path_may_be_another() -> None:
+    async with MockUpstream(OK) as upstream:
+        config = BackendConfig("up", (), url=f"{upstream.root}/base", query={"b": "2"})
+        client = UpstreamClient(config, path="/v2/complete-chat")
+        await post(client)
+        await post(client, url=f"{upstream.root}/other")
+        await post(client, url=f"{upstream.root}/other/v2/complete-chat")
+        await client.aclose()
+    assert [exchange.path for exchange in upstream.exchanges] == [
+        "/base/v2/complete-chat?b=2",
+        "/other/v2/complete-chat?b=2",
+        "/other/v2/complete-chat?b=2",
+    ]
+    assert f"{upstream.root}/base/v2/complete-chat?b=2" in client.hidden()
+
+
 async def test_cookies_of_one_answer_do_not_go_with_the_next_request() -> None:
     reply = UpstreamReply.json({}, headers={"set-cookie": "session=of-somebody; path=/"})
     async with MockUpstream(reply) as upstream, client_of(upstream.url) as client:

@@ -56,6 +56,11 @@ def test_the_operator_s_query_goes_along() -> None:
     assert str(count_url("tokenize", "http://h/v1?a=1", {"b": "2 3"})) == "http://h/tokenize?a=1&b=2+3"
 
 
+def test_beside_another_endpoint() -> None:
+    assert str(count_url("tokenize", "http://h/base", endpoint="/v2/chat")) == "http://h/base/tokenize"
+    assert str(count_url("input_tokens", "http://h", endpoint="/v2/chat")) == "http://h/v2/chat/input_tokens"
+
+
 def test_what_is_asked() -> None:
     assert count_body("tokenize", BODY) == {
         "add_generation_prompt": True,

@@ -48,6 +48,13 @@ async def test_the_list_with_each_engines_window() -> None:
     assert (str(request.url), request.headers["authorization"]) == ("http://up/v1/models?a=b", "Bearer k")
 
 
+async def test_the_list_stands_beside_another_endpoint() -> None:
+    asked, seen = client({"data": []}, url="http://up/base/say")
+    asked.path = "/say"
+    assert await served_models(asked) == []
+    assert str(seen[0].url) == "http://up/base/models"
+
+
 async def test_a_backend_without_an_address_lists_none() -> None:
     asked, seen = client({}, url="")
     assert (await served_models(asked), seen) == ([], [])

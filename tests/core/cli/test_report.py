@@ -95,6 +95,18 @@ def test_the_address_that_is_called_is_shown_beside_the_one_that_was_written(
     assert ["calls", calls] in lines
 
 
+class Elsewhere(Far):
+    """Has its endpoint at another path."""
+
+    path: ClassVar[str] = "/v2/complete-chat"
+
+
+def test_the_path_of_the_plugin_is_in_the_address(tmp_path: Path) -> None:
+    backend = BACKEND.replace(f"{ME}:Far", f"{ME}:Elsewhere").replace("host/v1", "host/base")
+    lines = [line.split() for line in report(load(config_of(tmp_path, PIPELINE + backend), {})).splitlines()]
+    assert ["calls", "https://host/base/v2/complete-chat?***"] in lines
+
+
 def test_a_backend_without_url_and_models_says_none(tmp_path: Path) -> None:
     backend = f'[backends.two]\nplugins = ["{HERE}:Engine"]\n'
     lines = [line.strip() for line in report(load(config_of(tmp_path, PIPELINE + backend), {})).splitlines()]

@@ -244,7 +244,7 @@ def test_another_certificate_is_another_backend(tmp_path: Path, monkeypatch: pyt
 class UntrustingClient:
     """Does not look into the certificates."""
 
-    def __init__(self, backend: Any, *, key_header: str) -> None:
+    def __init__(self, backend: Any, **_: str) -> None:
         self.backend = backend
 
 

@@ -10,7 +10,7 @@ from core.config import BackendConfig
 from core.config.faults import TableError
 from core.hookspecs import PROJECT
 from core.loader.assemble import join
-from core.loader.checks import answerers, check_back, check_backend_alone, check_front, key_header, wrappers
+from core.loader.checks import answerers, chat_path, check_back, check_backend_alone, check_front, key_header, wrappers
 from tests.core import samples
 
 
@@ -65,6 +65,22 @@ def test_the_key_s_header_is_the_caller_s() -> None:
     assert key_header(join({"engine": samples.Engine()}, {"keyed": keyed()})) == "api-key"
     assert key_header(join({"keyed": keyed()}, {"engine": samples.Engine()})) == "authorization"
     assert key_header(join({"wrapper": samples.Wrapper()})) == "authorization"
+
+
+@pytest.mark.parametrize(("named", "path"), [("/v2/chat", "/v2/chat"), ("v2/chat", "/v2/chat"), ("", "")])
+def test_the_path_is_the_caller_s(named: str, path: str) -> None:
+    elsewhere = type("Elsewhere", (samples.Engine,), {"path": named})
+    assert chat_path(join({"engine": samples.Engine()})) == "/chat/completions"
+    assert chat_path(join({"engine": samples.Engine()}, {"elsewhere": elsewhere()})) == path
+    assert chat_path(join({"wrapper": samples.Wrapper()})) == "/chat/completions"
+
+
+def test_an_option_named_path_is_not_the_endpoint_s() -> None:
+    @attrs.frozen(eq=False)
+    class OfAFile(samples.Engine):
+        path: str = "model.gguf"
+
+    assert chat_path(join({"engine": OfAFile()})) == "/chat/completions"
 
 
 def test_the_last_listed_is_asked_first_and_wraps_outermost() -> None:

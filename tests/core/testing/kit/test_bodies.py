@@ -11,6 +11,7 @@ from core.chat import Call, Dialect
 from core.testing.kit.bodies import (
     RULES,
     nothing_of_the_clients_protocol_leaks,
+    stop_sequences_are_sent,
     the_conversation_is_sent,
     the_token_limit_is_sent,
 )
@@ -40,6 +41,13 @@ def test_a_correct_backend_holds_them(rule: Any) -> None:
 
 def test_a_limit_in_another_field() -> None:
     assert "the token limit is {'max_completion_tokens': 321}" in said(the_token_limit_is_sent, Elsewhere)
+
+
+def test_stops_in_another_field() -> None:
+    facts = attrs.evolve(FACTS, stops_field="halt")
+    assert "the stop sequences are in `stop`, and the engine reads `halt`" in said(
+        stop_sequences_are_sent, Straight, facts
+    )
 
 
 def test_what_leaks_and_what_is_lost() -> None:

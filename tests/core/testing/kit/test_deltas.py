@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from core import Delta, Request, Text
-from core.chat import Content, StopField
+from core.chat import Call, Content, StopField
 from core.testing.kit.bench import Bench
 from core.testing.kit.deltas import (
     RULES,
@@ -18,6 +18,7 @@ from core.testing.kit.deltas import (
     nothing_is_held_back,
     requests_share_nothing,
     there_is_one_stop_and_nothing_behind_it,
+    translators_are_new_each_time,
 )
 from core.testing.kit.run import outcome
 from tests.core.testing.kit.backends_for_tests import FACTS, Bent, Straight, said
@@ -69,6 +70,21 @@ class Hangs(Straight):
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_correct_backend_holds_them(rule: Any) -> None:
     assert said(rule, Straight) == ""
+
+
+class Usual(Straight):
+    def call(self, *arguments: Any) -> Any:
+        return Call(*arguments, usual=lambda chunk: {**chunk, "seen": True})
+
+
+class Changes(Straight):
+    def content(self) -> Any:
+        return Bent(chunk=lambda chunk: chunk.pop("choices", None) and chunk)
+
+
+def test_a_chunk_that_is_changed_by_a_translator_and_not_by_the_call() -> None:
+    assert said(translators_are_new_each_time, Usual) == ""
+    assert "the chunk after it was fed is" in said(translators_are_new_each_time, Changes)
 
 
 def test_two_stops() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 import pytest
 
 from core import Stop, Text
+from core.chat import Call
 from core.testing import Assembly
 from core.testing.kit.direct import Translators, asking
 from core.testing.kit.engine import Engine, piece
@@ -18,6 +21,18 @@ def test_steps_are_kept_apart() -> None:
     assert translators.run([piece({"content": "Hi"}), piece({}, "stop")]) == [Text("Hi"), Stop("end_turn")]
     assert translators.steps == [[Text("Hi")], [], [Stop("end_turn")]]
     anyio.run(anyio.sleep, 0)
+
+
+def test_what_the_call_makes_of_a_chunk_is_what_is_given() -> None:
+    class Marks(Straight):
+        def call(self, *arguments: Any) -> Any:
+            return Call(*arguments, usual=lambda chunk: {**chunk, "seen": [1]})
+
+    translators = Translators(Assembly([Marks]).back(), asking(), Engine(EngineFacts()))
+    translators.feed(piece({"content": "Hi"}))
+    assert translators.given == translators.before == [{**piece({"content": "Hi"}), "seen": [1]}]
+    translators.given[0]["seen"].append(2)
+    assert translators.before[0]["seen"] == [1]
 
 
 def test_what_is_no_list_is_told() -> None:

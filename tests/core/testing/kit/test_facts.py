@@ -24,9 +24,17 @@ def test_reasoning_is_in_a_field_or_between_tags() -> None:
 
 
 def test_a_dialect_tells_its_part() -> None:
-    dialect = Dialect(max_tokens_field="limit", max_tokens_limit=9, stop=False, images="none", tool_choice=("auto",))
+    dialect = Dialect(
+        stop_field="halt",
+        max_tokens_field="limit",
+        max_tokens_limit=9,
+        stop=False,
+        images="none",
+        tool_choice=("auto",),
+    )
     facts = EngineFacts.of(dialect, done=False, images=True)
     assert (facts.max_tokens_field, facts.max_tokens_limit, facts.max_stops) == ("limit", 9, None)
+    assert (facts.stops_field, facts.stop_field, facts.path) == ("halt", "", "/chat/completions")
     assert (facts.tool_choice, facts.schema, facts.images, facts.done) == (False, True, True, False)
     with pytest.raises(TypeError, match="no_such_fact"):
         EngineFacts.of(dialect, no_such_fact=1)

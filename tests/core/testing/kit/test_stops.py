@@ -54,6 +54,31 @@ def test_a_correct_backend_holds_them(rule: Any) -> None:
     assert said(rule, Straight) == ""
 
 
+class Few(Straight):
+    dialect = Dialect(max_stops=1, stop_field="halt")
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.applies(FACTS)], ids=str)
+@pytest.mark.parametrize("most", [1, 3])
+def test_no_more_stops_are_asked_for_than_are_taken(rule: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Few, "dialect", attrs.evolve(Few.dialect, max_stops=most))
+    assert said(rule, Few, attrs.evolve(FACTS, max_stops=most, stops_field="halt")) == ""
+
+
+class PartedStop(StopField):
+    def look(self, chunk: Any, choice: Any) -> None:
+        self._match = str(choice.get("stop_reason") or "").split(":")[0] or self._match
+
+
+class Parts(Straight):
+    def stop(self, request: Request) -> Any:
+        return PartedStop("stop_reason", request.stop_sequences)
+
+
+def test_a_match_that_is_parted() -> None:
+    assert "not ('stop_sequence', 'a: \"b\"|c')" in said(a_match_is_told, Parts)
+
+
 def test_a_match_that_is_not_told() -> None:
     assert "the stop (reason and sequence) is ('end_turn', None)" in said(a_match_is_told, Silent)
 

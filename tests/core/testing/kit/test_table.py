@@ -14,9 +14,10 @@ from core.testing.kit.table import (
     extra_body_is_merged,
     options_that_name_fields_are_used,
     secret_options_are_secrets,
+    the_address_is_the_tables,
     unknown_options_are_refused,
 )
-from tests.core.testing.kit.backends_for_tests import Straight, said
+from tests.core.testing.kit.backends_for_tests import FACTS, Straight, said
 
 
 @attrs.frozen(eq=False)
@@ -64,6 +65,21 @@ class Keeps(Straight):
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_correct_backend_holds_them(rule: Any) -> None:
     assert said(rule, Obeys) == ""
+
+
+class Elsewhere(Straight):
+    path = "/v2/complete-chat"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_another_path_is_known(rule: Any) -> None:
+    assert said(rule, Elsewhere, attrs.evolve(FACTS, path="/v2/complete-chat")) == ""
+
+
+def test_another_path_than_is_said() -> None:
+    found = said(the_address_is_the_tables, Elsewhere)
+    assert "base/v1/v2/complete-chat?version=7', not 'http://engine.invalid:9000/base/v1/chat/completions" in found
+    assert "EngineFacts(path=…)" in found
 
 
 def test_an_extra_body_that_is_lost() -> None:
