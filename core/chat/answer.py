@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Self
@@ -52,13 +53,14 @@ class UpstreamChunks:
             # Of one read the chunks come first, then what it says went wrong.
             if reader.error is not None or reader.done:
                 break
+            since = time.monotonic()
             try:
                 data = await (anext(self._reads, None) if self._end == math.inf else self._before_end())
                 self._exhausted = data is None and self._end == math.inf
             except NETWORK_ERRORS as error:
                 chunks = self._flush(error)
             else:
-                if self._pace.over():
+                if self._pace.over(since):
                     await self._pace.rest()
                 chunks = self._flush() if data is None else reader.feed(data)
             if reader.finished and self._end == math.inf and not self._flushed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from plugins.think_tags.tags import Tags
+from plugins.think_tags.tags import tags_of
 
 _CODE: Final = "`"
 
@@ -20,7 +20,7 @@ class Block:
     def __init__(self, opening: str, *closings: str) -> None:
         # A tag that closes, too, cannot nest.
         self._opening = "" if opening in closings else opening
-        self._tags = Tags([*closings, self._opening] if self._opening else closings)
+        self._tags = tags_of(*closings, self._opening) if self._opening else tags_of(*closings)
         self._depth = 1
         self._held = ""
         # From where the held text has not been looked at, and the last character before it.

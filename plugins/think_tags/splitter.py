@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core import Text, Thinking
 from plugins.think_tags.block import Block, Trimmed
-from plugins.think_tags.tags import MARKS, Tags
+from plugins.think_tags.tags import MARKS, tags_of
 
 Said = Thinking | Text
 
@@ -20,7 +20,7 @@ class Splitter:
 
     def __init__(self, pairs: Sequence[tuple[str, str]], *, opened: bool = False) -> None:
         self._pairs = dict(pairs)
-        self._tags = Tags([*self._pairs, *self._pairs.values(), *MARKS])
+        self._tags = tags_of(*self._pairs, *self._pairs.values(), *MARKS)
         self._opened = opened
         self._plain = False
         # What may become a tag, and the blanks in front of it.

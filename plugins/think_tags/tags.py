@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 import attrs
@@ -56,6 +57,12 @@ class Tags:
             if text[at] in self._first and any(tag.startswith(text[at:]) for tag in self._tags):
                 return Found(at, "")
         return Found(len(text), "")
+
+
+@lru_cache(maxsize=64)
+def tags_of(*tags: str) -> Tags:
+    """These tags; a plugin's are the same for all answers, and are made ready once."""
+    return Tags(tags)
 
 
 @attrs.frozen

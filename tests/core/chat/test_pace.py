@@ -16,7 +16,7 @@ async def test_a_reader_that_never_waits_lets_others_run_and_can_be_cancelled() 
     async def reads() -> None:
         pace = Pace()
         while True:
-            if pace.over():
+            if pace.over(time.monotonic()):
                 await pace.rest()
 
     async def leaves() -> None:
@@ -39,5 +39,14 @@ async def test_within_a_turn_nothing_is_given_away() -> None:
         group.start_soon(other)
         pace = Pace()
         began = time.monotonic()
-        assert not pace.over()
+        assert not pace.over(time.monotonic())
         assert not ran or time.monotonic() - began >= TURN
+
+
+def test_a_read_that_waited_begins_the_turn_anew() -> None:
+    pace = Pace()
+    pace._end = 0.0
+    now = time.monotonic()
+    assert pace.over(now)
+    assert not pace.over(now - 1)
+    assert not pace.over(time.monotonic())

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from plugins.think_tags.tags import MARKS, PAIRS, Found, Tags
+from plugins.think_tags.tags import MARKS, PAIRS, Found, Tags, tags_of
 
 TAGS = Tags(["<a>", "<ab>", "[A]", "<a>"])
 
@@ -56,3 +56,8 @@ def test_the_defaults_can_be_told_apart() -> None:
     every = {*MARKS, *(tag for pair in PAIRS for tag in pair)}
     assert not [(one, two) for one in every for two in every if one != two and two.startswith(one)]
     assert all(tag == tag.strip() for tag in every)
+
+
+def test_the_same_tags_are_made_ready_once() -> None:
+    assert tags_of("<a>", "<b>") is tags_of("<a>", "<b>")
+    assert tags_of("<a>").find("x<a>") == Found(1, "<a>")
