@@ -33,7 +33,7 @@ def chat_body(
         body[dialect.max_tokens_field] = limit
     body.update(_sampling(request, dialect))
     if request.stop_sequences and dialect.stop:
-        body["stop"] = stop_list(request, dialect)
+        body[dialect.stop_field] = stop_list(request, dialect)
     body["stream"] = stream
     if stream and dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}

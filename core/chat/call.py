@@ -41,9 +41,10 @@ class Call:
     """An upstream call, not yet begun: a value until it is entered, so that a wrapper can change it by `attrs.evolve`.
 
     A request whose task is to count tokens asks the engine's tokenizer instead, and gives one chunk of `usage`.
-    `stream` None leaves it to the backend's table and else to the client's own choice; `url` replaces the backend's;
-    `problem` finds the errors that the engine tells in its own way, `usual` makes each of its chunks the usual one
-    before anything else looks at it. Entering sends the request and raises UpstreamError
+    `stream` None leaves it to the backend's table and else to the client's own choice; `url` replaces the backend's and
+    gets the endpoint's path behind it as that one does, unless it ends in it already; `problem` finds the errors that
+    the engine tells in its own way, `usual` makes each of its chunks the usual one before anything else looks at it.
+    Entering sends the request and raises UpstreamError
     when it is refused, or RequestError for what the dialect cannot say; it gives an async iterator of lists of chunks,
     one list per network read. A subclass that wants to send more than once overrides `begin`; what copies of the call
     begin in there (`Call.begin(attrs.evolve(self, …))`) ends with the call that was entered.
@@ -72,7 +73,7 @@ class Call:
         )
 
     async def address(self) -> str:
-        """Where the request goes; "": to the backend's own url. For a subclass that must wait to know it."""
+        """Where the request goes, as `url`; "": to the backend's own. For a subclass that must wait to know it."""
         return self.url
 
     async def ready(self) -> Self:

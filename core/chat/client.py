@@ -11,7 +11,7 @@ import anyio
 import attrs
 import httpx
 
-from core.chat.address import chat_url
+from core.chat.address import CHAT_PATH, chat_url
 from core.chat.dialect import Dialect
 from core.chat.document_cache import DocumentCache
 from core.chat.failures import failure
@@ -43,6 +43,7 @@ class UpstreamClient:
     `http` is a plain `httpx.AsyncClient` on the same connections, for what a plugin asks the engine besides chat.
     `counts` keeps token counting from crowding the engine, `documents` has the texts of PDFs.
     `key_header` is the header that carries the backend's key, a bearer token in `authorization` where none is named.
+    `path` is the endpoint's, behind the root of the backend's url: of the standard form, or as the plugin names it.
     """
 
     def __init__(
@@ -51,13 +52,15 @@ class UpstreamClient:
         transport: httpx.AsyncBaseTransport | None = None,
         *,
         key_header: str = AUTHORIZATION,
+        path: str = CHAT_PATH,
     ) -> None:
         self.backend = backend
+        self.path = path
         self._head: tuple[httpx.URL, list[tuple[bytes, bytes]]] | None = None
         self._overridden: tuple[Dialect, Dialect] | None = None
         self._transport = transport or make_transport(backend)
         self._headers = fixed_headers(backend, key_header)
-        self._url = chat_url(backend.url, backend.query) if backend.url else None
+        self._url = chat_url(backend.url, backend.query, path) if backend.url else None
         self._secrets = _secrets(backend)
         self._hidden = [*self._secrets, *_address(self._url)]
         # The gateway has limits of its own for the first piece and for silence; here is what holds where it is not.
@@ -94,7 +97,7 @@ class UpstreamClient:
         Raises UpstreamError for an answer with another status than 2xx, which `problem` may read, and when there is
         none.
         """
-        target = chat_url(url, self.backend.query) if url else self._url
+        target = chat_url(url, self.backend.query, self.path) if url else self._url
         if target is None:
             raise UpstreamError("this backend has no url")
         return await self._post(target, body, self.hidden(url), problem)
@@ -152,7 +155,7 @@ class UpstreamClient:
 
     def hidden(self, url: str = "") -> list[str]:
         """What must not be in an error: the secrets, and the address of the backend or of `url`."""
-        return [*self._secrets, *_address(chat_url(url, self.backend.query))] if url else self._hidden
+        return [*self._secrets, *_address(chat_url(url, self.backend.query, self.path))] if url else self._hidden
 
 
 def _secrets(backend: BackendConfig) -> list[str]:

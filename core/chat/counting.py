@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import httpx
 
-from core.chat.address import chat_url
+from core.chat.address import CHAT_PATH, chat_url
 from core.chat.client import UpstreamClient
 from core.chat.text import dumps
 from core.errors import GatewayError
@@ -47,13 +47,13 @@ async def count_prompt(
     return found or estimate_input_tokens(request)
 
 
-def count_url(way: Way, base: str, query: Mapping[str, str] | None = None) -> httpx.URL:
+def count_url(way: Way, base: str, query: Mapping[str, str] | None = None, endpoint: str = CHAT_PATH) -> httpx.URL:
     """Where the engine counts: below the API's root for llama.cpp, else beside it, at the server's root."""
-    chat = chat_url(base, query)
+    chat = chat_url(base, query, endpoint)
     path = chat.raw_path.decode("ascii").partition("?")[0]
     if way == "input_tokens":
         return chat.copy_with(path=f"{path}/input_tokens")
-    parts = path.removesuffix("/chat/completions").split("/")
+    parts = path.removesuffix(endpoint).split("/")
     above = next((at for at, part in enumerate(parts) if _VERSION.fullmatch(part)), len(parts))
     return chat.copy_with(path="/".join([*parts[:above], way]))
 
@@ -86,7 +86,7 @@ async def _asked(client: UpstreamClient, base: str, way: Way, body: Callable[[],
         data = dumps(count_body(way, body()))
     except (GatewayError, ValueError):
         return None
-    target = count_url(way, base, client.backend.query)
+    target = count_url(way, base, client.backend.query, client.path)
 
     async def ask() -> int | None:
         try:

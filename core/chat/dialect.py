@@ -32,9 +32,11 @@ class Dialect:
     top_k: bool = False
     """Whether `top_k` is a field of the engine's."""
     stop: bool = True
-    """Whether the client's stop sequences are sent as `stop` (always as a list)."""
+    """Whether the client's stop sequences are sent (always as a list)."""
+    stop_field: str = "stop"
+    """The field that they are sent in."""
     max_stops: int | None = 4
-    """How many `stop` takes; a request with more is refused. None: any number."""
+    """How many the engine takes; a request with more is refused. None: any number."""
     stop_report: Literal["", "kind", "match"] = ""
     """What an answer says of the stop sequence that ended it: nothing, that there was one, or which one it was."""
     stream_usage: bool = True

@@ -20,7 +20,6 @@ _LIMITS: Final = ("max_completion_tokens", "max_tokens")
 _ALWAYS: Final = ("model", "messages")
 _MEANING: Final = {
     "tools": "tools: this model's server takes no tools",
-    "stop": "stop_sequences: this model's server takes no stop sequences",
     "continue_final_message": "messages: this model's server does not continue an assistant message",
 }
 """Fields without which a request would be another one, and what the client is told."""
@@ -70,9 +69,10 @@ def only_allowed(body: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
     Raises RequestError, which names the client's field, where the rest would be another request.
     """
     out = {}
+    meaning = {**_MEANING, dialect.stop_field: "stop_sequences: this model's server takes no stop sequences"}
     for field, value in body.items():
         if field in _ALWAYS or dialect.takes(field):
             out[field] = value
-        elif field in _MEANING:
-            raise RequestError(f"{_MEANING[field]}; send the request without")
+        elif field in meaning:
+            raise RequestError(f"{meaning[field]}; send the request without")
     return out

@@ -21,7 +21,7 @@ async def served_models(client: UpstreamClient) -> list[Model]:
     """
     if not client.backend.url:
         return []
-    root = api_root(client.backend.url)
+    root = api_root(client.backend.url, client.path)
     url = root.copy_with(path=root.path.rstrip("/") + "/models").copy_merge_params(dict(client.backend.query))
     try:
         response = await client.http.get(url)

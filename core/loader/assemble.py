@@ -20,7 +20,7 @@ from core.config.types import make_converter
 from core.culprit import FAULTS
 from core.errors import ConfigError
 from core.hookspecs import PROJECT, Hooks
-from core.loader.checks import check_back, check_backend_alone, check_front, key_header
+from core.loader.checks import chat_path, check_back, check_backend_alone, check_front, key_header
 from core.loader.discovery import Catalogue
 from core.loader.places import Places
 from core.loader.reuse import BackPart, Made, Plugins
@@ -98,7 +98,7 @@ def _register(manager: pluggy.PluginManager, name: str, plugin: object) -> None:
 
 def _client(part: BackPart, alone: pluggy.PluginManager) -> UpstreamClient:
     if part.client is None:
-        part.client = UpstreamClient(part.config, key_header=key_header(alone))
+        part.client = UpstreamClient(part.config, key_header=key_header(alone), path=chat_path(alone))
     return part.client
 
 

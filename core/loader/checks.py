@@ -6,6 +6,7 @@ from typing import Final
 
 import pluggy
 
+from core.chat.address import CHAT_PATH
 from core.chat.transport import AUTHORIZATION
 from core.config import BackendConfig
 from core.config.faults import TableError
@@ -49,6 +50,18 @@ def key_header(manager: pluggy.PluginManager) -> str:
     """The header that the backend's caller wants the key in: its class's `key_header`, else `authorization`."""
     callers = answerers(manager, "call_upstream")
     return str(getattr(callers[0].plugin, "key_header", AUTHORIZATION)) if callers else AUTHORIZATION
+
+
+def chat_path(manager: pluggy.PluginManager) -> str:
+    """The path that the backend's caller asks, behind its url: its class's `path`, else `/chat/completions`.
+
+    One that is not empty begins with a slash.
+    """
+    callers = answerers(manager, "call_upstream")
+    named = getattr(type(callers[0].plugin), "path", None) if callers else None
+    if not isinstance(named, str):  # an option of that name is no word of the class's
+        return CHAT_PATH
+    return "/" + named.lstrip("/") if named else ""
 
 
 def answerers(manager: pluggy.PluginManager, hook: str) -> list[pluggy.HookImpl]:

@@ -19,7 +19,7 @@ from core.config.types import make_converter
 from core.errors import ConfigError
 from core.gateway import Gateway
 from core.loader.assemble import Loaded, join
-from core.loader.checks import check_back, check_backend_alone, check_front, key_header
+from core.loader.checks import chat_path, check_back, check_backend_alone, check_front, key_header
 from core.loader.discovery import Catalogue
 from core.loader.places import Places
 from core.pipeline import Back, Pipeline
@@ -77,7 +77,8 @@ class Assembly:
         own `stream` holds where `upstream_stream` is `auto`.
         """
         backend = self._backend if upstream_stream == "auto" else attrs.evolve(self._backend, stream=upstream_stream)
-        return Back(BACKEND, self._pair, UpstreamClient(backend, transport, key_header=key_header(self._alone)))
+        named = {"key_header": key_header(self._alone), "path": chat_path(self._alone)}
+        return Back(BACKEND, self._pair, UpstreamClient(backend, transport, **named))
 
     def gateway(
         self, transport: httpx.AsyncBaseTransport | None = None, upstream_stream: StreamSetting = "auto"

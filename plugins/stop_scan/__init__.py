@@ -65,7 +65,7 @@ def _takes(request: Request, dialect: Dialect) -> bool:
     most = {"": 0, "kind": 1, "match": number}[dialect.stop_report]
     if dialect.max_stops is not None:
         most = min(most, dialect.max_stops)
-    return number <= most and dialect.stop and dialect.takes("stop")
+    return number <= most and dialect.stop and dialect.takes(dialect.stop_field)
 
 
 def _reach(request: Request, dialect: Dialect, *, inline: bool) -> set[Scope]:

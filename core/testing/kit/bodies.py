@@ -90,12 +90,15 @@ def sampling_is_sent(bench: Bench) -> None:
 @rule(lambda facts: facts.reports_match, needs="those with a `stop_field` or `stop_top`")
 def stop_sequences_are_sent(bench: Bench) -> None:
     """The client's stop sequences go to an engine that names the match, all of them; without any, none goes."""
-    request = {"stop_sequences": ["END", "\n\n#"]}
+    stops, field = ["END", "\n\n#"][: bench.facts.max_stops], bench.facts.stops_field
+    request = {"stop_sequences": stops}
     for more in ({}, {"thinking": {"type": "disabled"}}):
-        stop = bench.sent({**request, **more}).get("stop")
+        body = bench.sent({**request, **more})
+        need(field == "stop" or "stop" not in body, f"the stop sequences are in `stop`, and the engine reads `{field}`")
+        stop = body.get(field)
         if stop is not None:
-            same("body", "field `stop`", stop, ["END", "\n\n#"])
-    need(not bench.sent().get("stop"), "the body has stop sequences that the client did not give")
+            same("body", f"field `{field}`", stop, stops)
+    need(not bench.sent().get(field), "the body has stop sequences that the client did not give")
 
 
 @rule(hint=unless(usual_body=...))

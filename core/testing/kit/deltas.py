@@ -158,7 +158,7 @@ def translators_are_new_each_time(bench: Bench) -> None:
         need(getattr(one, name) is not getattr(two, name), "two requests are given one and the same translator")
     for chunk in bench.engine.chunks(bench.engine.answer(reasoning="Hm.")):
         one.feed(chunk)
-        same("translators", "chunk after it was fed", one.given[-1], bench.engine.own(chunk))
+        same("translators", "chunk after it was fed", one.given[-1], one.before[-1])
     one.flush()
     need(repr(request) == before, "the request was changed while its answer was translated")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, Final
 
 import attrs
@@ -28,12 +29,16 @@ def asking(text: str = "Hi", **fields: Any) -> Request:
 
 @attrs.define(eq=False)
 class Translators:
-    """The two translators of one answer of this engine, what they were given, and what each step gave."""
+    """The two translators of one answer of this engine, what they were given, and what each step gave.
+
+    `given` are the chunks that they saw, `before` what each of these was before they did.
+    """
 
     back: Back
     request: Request
     engine: Engine
     given: list[Chunk] = attrs.field(factory=list)
+    before: list[Chunk] = attrs.field(factory=list)
     steps: list[list[Delta]] = attrs.field(factory=list)
     _content: Any = attrs.field(init=False)
     _stop: Any = attrs.field(init=False)
@@ -50,6 +55,7 @@ class Translators:
         mine = copied(self.engine.own(chunk))
         mine = self._usual(mine) if self._usual is not None else mine
         self.given.append(mine)
+        self.before.append(deepcopy(mine))
         deltas = _checked(
             self._stop.feed(mine, _checked(self._content.feed(mine), "translate_content")), "translate_stop"
         )

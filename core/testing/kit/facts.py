@@ -76,8 +76,13 @@ class EngineFacts:
     """The body's field of the token limit."""
     max_tokens_limit: int | None = None
     """The most that it takes there: more is lowered to it; None: any number."""
+    stops_field: str = "stop"
+    """The body's field of the stop sequences (the dialect's `stop_field`)."""
     system_role: Literal["system", "developer"] = "system"
     """The role of the system prompt."""
+    alternates: bool = False
+    """Whether it wants the user's and the assistant's turns in strict alternation: the results of tools are the user's,
+    and no system message stands behind the first."""
     sampling: bool = True
     """Whether `temperature` and `top_p` are sent."""
     top_k: bool = False
@@ -110,16 +115,20 @@ class EngineFacts:
     """How the engine counts a prompt (as in `Dialect`); "": it does not."""
     key_header: str = "authorization"
     """The header that carries the backend's key."""
+    path: str = "/chat/completions"
+    """The path that is asked, behind the url of the backend's table."""
 
     @classmethod
     def of(cls, dialect: Dialect, **rest: Any) -> Self:
         """The facts that a dialect tells of the requests, and the rest by name, which wins.
 
-        Raises TypeError for a name that is no fact. The facts are then as right as the dialect is.
+        Raises TypeError for a name that is no fact. The facts are then as right as the dialect is: they test nothing
+        that it says.
         """
         told: dict[str, Any] = {name: getattr(dialect, name) for name in _AS_THEY_ARE}
         told |= {
             "max_stops": dialect.max_stops if dialect.stop else None,
+            "stops_field": dialect.stop_field,
             "schema": dialect.takes_schema,
             "images": dialect.images != "none",
             "tool_choice": "any" in dialect.tool_choice and dialect.takes("tool_choice"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from core.testing.fold_checks import need
@@ -86,9 +88,42 @@ def images_are_sent(bench: Bench) -> None:
     same("body", "text beside the image", texts, ["What is it?"])
 
 
+def _bridged(_: EngineFacts) -> str:
+    return "with user_after_tool=\"bridge\" in the dialect a user's turn may follow a tool's result"
+
+
+def _sides(roles: Sequence[str]) -> list[str]:
+    """Whose the turns are: several results of tools are one turn of the user's."""
+    runs = [(role, len([*run])) for role, run in groupby(roles)]
+    return [side for role, many in runs for side in (["user"] if role == "tool" else [role] * many)]
+
+
+@rule(lambda facts: facts.alternates, needs="those with `alternates`", hint=_bridged)
+def turns_alternate(bench: Bench) -> None:
+    """No two turns of one side stand side by side, whatever the client's do; no system message is behind the first."""
+    use = {"type": "tool_use", "id": "toolu_abc123", "name": "get_weather", "input": {"city": "Paris"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_abc123", "content": "Sunny."}
+    more = {"type": "text", "text": "And tomorrow?"}
+    late: list[tuple[str, Any]] = [("assistant", "I see."), ("system", "Be brief."), ("user", "Go on.")]
+    for turns in (
+        [("user", "Hi"), ("user", "Ho"), ("assistant", "One"), ("assistant", "Two"), ("user", "Go on.")],
+        [("user", "Hi"), ("assistant", [use]), ("user", [result, more])],
+        [("user", "Hi"), ("assistant", [use]), ("user", [result]), ("user", [more]), *late],
+    ):
+        messages = [{"role": role, "content": content} for role, content in turns]
+        sent = bench.sent({"system": "Be kind.", "tools": [TOOL], "messages": messages})["messages"]
+        roles = [message["role"] for message in sent]
+        sides = _sides(roles)
+        same("body", "first roles", sides[:2], [bench.facts.system_role, "user"])
+        need(not {"system", "developer"} & {*sides[1:]}, f"a system message is behind the first: {', '.join(roles)}")
+        twice = [side for side, after in pairwise(sides) if side == after]
+        need(not twice, f"two turns of one side are neighbours: {', '.join(roles)}")
+
+
 RULES: Final[tuple[Rule, ...]] = (
     calls_and_results_go_back,
     several_results_keep_their_calls,
     reasoning_goes_back,
     images_are_sent,
+    turns_alternate,
 )

@@ -14,11 +14,17 @@ from core.testing.kit.rule import Rule, rule, unless
 
 STOPS: Final = ("5", "END", "\n\n#", "עצור")
 MANY: Final = tuple(f"<end-{number}>" for number in range(40))
-ASK: Final = {"stop_sequences": list(STOPS)}
+ODD: Final = 'a: "b"|c'
+"""An engine that tells the match inside a longer string may part it at such signs."""
 MATCH: Final = "those with a `stop_field` or `stop_top`"
 CHOICE: Final = "those with a `stop_field`"
 WORDS: Final = unless(finish_reasons=...)
 CALL: Final = (UpstreamToolCall("get_weather", '{"city": "Paris"}', "call_a"),)
+
+
+def _ask(facts: EngineFacts) -> dict[str, Any]:
+    """A request for stop sequences, no more than the engine takes."""
+    return {"stop_sequences": list(STOPS[: facts.max_stops])}
 
 
 def _unfound(facts: EngineFacts) -> str:
@@ -41,7 +47,8 @@ def _reports_anything(facts: EngineFacts) -> bool:
 @rule(hint=WORDS)
 def a_plain_end_is_end_turn(bench: Bench) -> None:
     """`stop` is end_turn, with stop sequences asked for and without, and also where the text ends like half of one."""
-    for request, text in (({}, "One, two."), (ASK, "One, two."), (ASK, "The EN"), (ASK, "Below.\n\n")):
+    ask = _ask(bench.facts)
+    for request, text in (({}, "One, two."), (ask, "One, two."), (ask, "The EN"), (ask, "Below.\n\n")):
         answer = bench.engine.answer(text=text)
         check_all(bench.serve(answer, request=request), answer, bench.facts)
 
@@ -84,7 +91,9 @@ def a_refusal_is_refusal(bench: Bench) -> None:
 @rule(hint=_unfound)
 def a_match_is_told(bench: Bench) -> None:
     """Whichever of the client's stop sequences ends the answer, the client is told which, and the text ends there."""
-    for asked in (STOPS, *((stop,) for stop in STOPS[:2])):
+    every, most = (*STOPS, ODD), min(bench.facts.max_stops or len(STOPS), len(STOPS))
+    together = [every[at : at + most] for at in range(0, len(every), most)]
+    for asked in (*together, *((stop,) for stop in STOPS[:2])):
         for stop in asked:
             for place, reply in _stopped(bench, asked, stop):
                 check_stop(place, reply, ("stop_sequence", stop))
@@ -94,7 +103,7 @@ def a_match_is_told(bench: Bench) -> None:
 def _stopped(bench: Bench, asked: tuple[str, ...], stop: str) -> list[Played]:
     """Serve what the engine would write: cut where it was asked to, else with the stop sequence in its text."""
     engine, request = bench.engine, {"stop_sequences": list(asked)}
-    if stop in (bench.sent(request).get("stop") or ()):
+    if stop in (bench.sent(request).get(bench.facts.stops_field) or ()):
         return bench.serve(engine.stopped(stop, text="One, two, "), request=request)
     return bench.serve(engine.answer(text=f"One, two, {stop} three."), request=request)
 
@@ -103,7 +112,7 @@ def _stopped(bench: Bench, asked: tuple[str, ...], stop: str) -> list[Played]:
 def matches_in_the_text_are_found(bench: Bench) -> None:
     """Where the backend finds the stops: the first one counts, of two at one place the longer, in the text alone."""
     engine, request = bench.engine, {"stop_sequences": [*MANY, *STOPS[1:3], "END OF"]}
-    if bench.sent(request).get("stop"):
+    if bench.sent(request).get(bench.facts.stops_field):
         return
     for text, kept, stop in (("a END OF b", "a ", "END OF"), (f"a {MANY[-1]} END", "a ", MANY[-1])):
         for place, reply in bench.serve(engine.answer(text=text, usage_at="every"), request=request):
@@ -125,7 +134,7 @@ def only_the_clients_match_counts(bench: Bench) -> None:
     """A reported stop string that the client did not ask for, or only resembles one of its own, is end_turn."""
     for match in ("</s>", "EN", "END ", "end", "55", ""):
         answer = bench.engine.stopped(match, text="One, two")
-        check_all(bench.serve(answer, request=ASK), answer, bench.facts, ("end_turn", None))
+        check_all(bench.serve(answer, request=_ask(bench.facts)), answer, bench.facts, ("end_turn", None))
     answer = bench.engine.stopped("END", text="One, two")
     check_all(bench.serve(answer, request={}), answer, bench.facts, ("end_turn", None))
 
@@ -135,7 +144,7 @@ def a_reported_token_is_end_turn(bench: Bench) -> None:
     """A report that is no string (a token's number, null, true, a list) is end_turn."""
     for match in (5, 128_001, 0, None, True, 5.0, ["5"]):
         answer = bench.engine.stopped(match, text="One, two")
-        check_all(bench.serve(answer, request=ASK), answer, bench.facts, ("end_turn", None))
+        check_all(bench.serve(answer, request=_ask(bench.facts)), answer, bench.facts, ("end_turn", None))
 
 
 @rule(_reports_anything, needs=CHOICE)
@@ -148,7 +157,7 @@ def a_report_beside_another_end_is_as_told(bench: Bench) -> None:
         engine.answer(text=None, tool_calls=CALL, finish_reason="tool_calls", choice=empty),
         engine.answer(text="One", finish_reason="content_filter", choice=empty),
     ):
-        check_all(bench.serve(answer, request=ASK), answer, bench.facts)
+        check_all(bench.serve(answer, request=_ask(bench.facts)), answer, bench.facts)
 
 
 @rule()
@@ -180,7 +189,9 @@ def an_end_told_twice_is_one_end(bench: Bench) -> None:
 def a_kind_of_stop_names_no_sequence(bench: Bench) -> None:
     """Of several stop sequences none is named where the engine tells only that one matched; a single one is."""
     bare = bench.assembly({"wraps": []})
-    for asked, wanted in ((STOPS[:3], ("end_turn", None)), (STOPS[:1], ("stop_sequence", STOPS[0]))):
+    some = STOPS[: min(3, bench.facts.max_stops or 3)]
+    several = [(some, ("end_turn", None))] if len(some) > 1 else []
+    for asked, wanted in (*several, (STOPS[:1], ("stop_sequence", STOPS[0]))):
         answer = bench.engine.stopped(STOPS[1], text="One, two, ")
         for place, reply in bench.serve(answer, request={"stop_sequences": list(asked)}, assembly=bare):
             check_stop(place, reply, wanted)
@@ -194,7 +205,7 @@ def no_more_stops_are_sent_than_are_taken(bench: Bench) -> None:
         wire = bench.engine.wire(bench.engine.answer(), stream=False)
         upstream = bench.upstream(lambda _, wire=wire: [wire])  # type: ignore[misc]
         client = bench.ask(upstream, stop_sequences=[f"<{each}>" for each in range(number)])
-        sent = [len(asked.body.get("stop") or ()) for asked in upstream.asked]
+        sent = [len(asked.body.get(bench.facts.stops_field) or ()) for asked in upstream.asked]
         need(max(sent, default=0) <= most, f"{max(sent, default=0)} stop sequences are sent to an engine for {most}")
         need(client.status == 200 or number > most, f"{number} stop sequences are answered by {client.status}")
 

@@ -33,7 +33,7 @@ def _requests(
     counted = {"count": 42, "input_tokens": 42, "tokenize_response": {"tokens": [0] * 42}}
 
     def reply(body: Any) -> list[bytes]:
-        if not str(upstream.asked[-1].request.url.path).endswith("/chat/completions"):
+        if not str(upstream.asked[-1].request.url.path).endswith(bench.facts.path):
             return [dump(counted).encode()]
         return [bench.engine.wire(bench.engine.answer(text="One."), stream=bool(body.get("stream")))]
 
@@ -41,7 +41,11 @@ def _requests(
     return upstream, bench.ask(upstream, backend, path=path, **fields)
 
 
-@rule(hint=unless(key_header=...))
+def _address(facts: EngineFacts) -> str:
+    return ", ".join(filter(None, (unless(key_header=...)(facts), unless(path=...)(facts))))
+
+
+@rule(hint=_address)
 def the_address_is_the_tables(bench: Bench) -> None:
     """The request goes to the table's `url` and `query`, with its `key` in the engine's header and its `headers`."""
     table = {
@@ -53,7 +57,7 @@ def the_address_is_the_tables(bench: Bench) -> None:
     upstream, _ = _requests(bench, table)
     need(len(upstream.asked) == 1, f"{len(upstream.asked)} requests reached the backend's own connections, not 1")
     request = upstream.asked[0].request
-    same("request", "address", str(request.url), "http://engine.invalid:9000/base/v1/chat/completions?version=7")
+    same("request", "address", str(request.url), f"{table['url']}{bench.facts.path}?version=7")
     header = bench.facts.key_header
     wanted = "Bearer parrot-key-1" if header == "authorization" else "parrot-key-1"
     same("request", f"header {header}", request.headers.get(header), wanted)
@@ -98,7 +102,7 @@ def counting_generates_nothing(bench: Bench) -> None:
     """Counting a prompt asks the engine's tokenizer, or nobody; never a generation."""
     upstream, client = _requests(bench, {}, "/v1/messages/count_tokens", max_tokens=None)
     paths = [asked.request.url.path for asked in upstream.asked]
-    need(not any(path.endswith("/chat/completions") for path in paths), "counting a prompt sent a chat request")
+    need(not any(path.endswith(bench.facts.path) for path in paths), "counting a prompt sent a chat request")
     need(client.status == 200, f"counting a prompt failed: {client.body[:160]!r}")
     if bench.facts.count:
         same("counting", "count", client.body, b'{"input_tokens":42}')
@@ -109,7 +113,7 @@ def no_stop_sequence_is_dropped_in_silence(bench: Bench) -> None:
     """More stop sequences than the engine takes are found by the backend, or refused; never are only some sent."""
     stops = [f"<end-{number}>" for number in range(40)]
     upstream, client = _requests(bench, {}, stop_sequences=stops)
-    sent = upstream.asked[0].body.get("stop") or [] if upstream.asked else []
+    sent = upstream.asked[0].body.get(bench.facts.stops_field) or [] if upstream.asked else []
     need(sent in ([], stops), f"of {len(stops)} stop sequences {len(sent)} were sent, and the client was not told")
     need(bool(upstream.asked) or 400 <= client.status < 500, f"40 stop sequences are answered by {client.status}")
 

@@ -102,6 +102,14 @@ def test_what_goes_upstream(plugins: list[str], options: Any, request_: dict[str
     assert reply.sent["stream"] is (sent is None)
 
 
+@pytest.mark.parametrize("taken", ["halt", "stop"])
+def test_the_engine_s_own_field_is_the_one_that_must_be_taken(taken: str) -> None:
+    table = {"stop_field": "halt", "allowed_fields": [taken, "stream", "max_tokens"]}
+    plugins = Assembly(["vllm", "stop_scan"], EVERYTHING, table)
+    sent = replay(plugins, [UpstreamAnswer().json()], request={"stop_sequences": ["END"]}).sent
+    assert (sent.get("halt"), "stop" in sent) == (["END"] if taken == "halt" else None, False)
+
+
 def test_an_engine_that_stops_by_itself_is_believed() -> None:
     answer = UpstreamAnswer(text="a ", choice={"stop_reason": "END"})
     reply = ask("vllm", "stop_scan", answer=answer, options=EVERYTHING, stop_sequences=["END"])

@@ -15,7 +15,7 @@ from core.testing.kit.bodies import (
     the_conversation_is_sent,
     the_token_limit_is_sent,
 )
-from tests.core.testing.kit.backends_for_tests import Straight, said
+from tests.core.testing.kit.backends_for_tests import FACTS, Straight, said
 
 
 class Elsewhere(Straight):

@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import pytest
 
-from core import Delta, Request, Text
-from core.chat import Call, Content, StopField
+from core import Delta, Request, Route, Text
+from core.chat import Call, Content, StopField, UpstreamClient
 from core.testing.kit.bench import Bench
 from core.testing.kit.deltas import (
     RULES,
@@ -73,8 +73,8 @@ def test_a_correct_backend_holds_them(rule: Any) -> None:
 
 
 class Usual(Straight):
-    def call(self, *arguments: Any) -> Any:
-        return Call(*arguments, usual=lambda chunk: {**chunk, "seen": True})
+    def call(self, request: Request, route: Route, client: UpstreamClient) -> Any:
+        return Call(request, route, client, usual=lambda chunk: {**chunk, "seen": True})
 
 
 class Changes(Straight):

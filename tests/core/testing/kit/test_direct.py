@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Stop, Text
-from core.chat import Call
+from core import Request, Route, Stop, Text
+from core.chat import Call, UpstreamClient
 from core.testing import Assembly
 from core.testing.kit.direct import Translators, asking
 from core.testing.kit.engine import Engine, piece
@@ -25,8 +25,8 @@ def test_steps_are_kept_apart() -> None:
 
 def test_what_the_call_makes_of_a_chunk_is_what_is_given() -> None:
     class Marks(Straight):
-        def call(self, *arguments: Any) -> Any:
-            return Call(*arguments, usual=lambda chunk: {**chunk, "seen": [1]})
+        def call(self, request: Request, route: Route, client: UpstreamClient) -> Any:
+            return Call(request, route, client, usual=lambda chunk: {**chunk, "seen": [1]})
 
     translators = Translators(Assembly([Marks]).back(), asking(), Engine(EngineFacts()))
     translators.feed(piece({"content": "Hi"}))
