@@ -40,7 +40,7 @@ types:
 
 unit:
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n auto $(addprefix --ignore=,$(ALONE))
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(ALONE))
 	$(BIN)/coverage run -m pytest $(ALONE)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
