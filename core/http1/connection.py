@@ -9,7 +9,7 @@ from typing import Final, cast
 
 import httpx
 
-from core.http1.alarm import Alarm
+from core.alarm import Alarm
 from core.http1.answer import Answer
 
 READ_AHEAD: Final = 64 * 1024

@@ -16,7 +16,7 @@ from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.typing import AppWrapper, ConnectionState, LifespanState
 from hypercorn.utils import parse_socket_addr
 
-from core.serve.idle import IdleClock
+from core.alarm import Alarm
 from core.serve.protocols import Protocols
 from core.serve.writer import Writer
 
@@ -42,7 +42,7 @@ class Connection(TCPServer):
         self._wire = _Wire(reader, self._ended)
         self._idle_begun = self._over = False
         # In the place of Hypercorn's `idle_task`, which is never started.
-        self._clock = IdleClock(loop, config.keep_alive_timeout, self._expire)
+        self._clock = Alarm(loop, self._expire)
         self._task: asyncio.Task[Any] | None = None
         self._lingers: asyncio.TimerHandle | None = None
         super().__init__(app, loop, config, context, state, reader, None)  # type: ignore[arg-type]  # set by `serve`
@@ -84,7 +84,7 @@ class Connection(TCPServer):
                     await self._read_data()
                 finally:
                     self._over = True
-                    self._clock.cancel()
+                    self._clock.stop()
         finally:
             await self._close()
 
@@ -100,14 +100,14 @@ class Connection(TCPServer):
             if event.idle:
                 self._idle()
             else:
-                self._clock.stop()
+                self._clock.clear()
         else:
             await super().protocol_send(event)
 
     def end_if_idle(self) -> None:
         """The server drains: what has no request is closed now."""
-        if self._clock.runs:
-            self._clock.cancel()
+        if self._clock.is_set:
+            self._clock.stop()
             self._expire()
 
     def abort(self) -> None:
@@ -138,7 +138,7 @@ class Connection(TCPServer):
         if self.context.terminated.is_set():
             self._expire()
         else:
-            self._clock.begin()
+            self._clock.set(self.config.keep_alive_timeout)
 
     def _expire(self) -> None:
         self._task_group.spawn(self._initiate_server_close)

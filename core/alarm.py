@@ -19,6 +19,11 @@ class Alarm:
         self._due: float | None = None
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def is_set(self) -> bool:
+        """Whether it will ring."""
+        return self._due is not None
+
     def set(self, seconds: float | None) -> None:
         """Ring in so many seconds; None: never."""
         if seconds is None:

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+import pytest
 
-from core.http1.alarm import Alarm
+from core.alarm import Alarm
 
 
 @attrs.define(eq=False)
@@ -114,3 +115,13 @@ def test_on_a_real_loop() -> None:
         await done.wait()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(("end", "is_set"), [("", True), ("clear", False), ("stop", False)])
+def test_it_says_whether_it_will_ring(end: str, is_set: bool) -> None:
+    clock: Any = Clock()
+    alarm = Alarm(clock, lambda: None)
+    alarm.set(10)
+    if end:
+        getattr(alarm, end)()
+    assert alarm.is_set is is_set
