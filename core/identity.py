@@ -1,4 +1,4 @@
-"""Identities of requests and messages."""
+"""Identities of requests, messages and tool calls."""
 
 from __future__ import annotations
 

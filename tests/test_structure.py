@@ -43,7 +43,7 @@ def test_imports_run_one_way(path: Path) -> None:
     if name.startswith("core"):
         assert not [module for module in used if module.startswith(("plugins", "tests"))]
     if name.startswith("core.chat") or name == "core.sse":
-        allowed = VALUES | {"core.sse", "core.config", "core.estimate", "core.http1"}
+        allowed = VALUES | {"core.sse", "core.config", "core.estimate", "core.http1", "core.identity"}
         assert all(module in allowed or module.startswith(("core.chat", "core.http1")) for module in used), used
     if name.startswith("plugins"):
         own = ".".join(name.split(".")[:2])

@@ -8,7 +8,6 @@ index, several objects in one call's arguments, fragments with nothing in them.
 
 from __future__ import annotations
 
-import secrets
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -16,6 +15,7 @@ from typing import Any, Final
 from core.chat.arguments import Arguments, as_text
 from core.chat.text import whole
 from core.deltas import Delta, State, Text, ToolUse
+from core.identity import fresh_id
 
 NO_NAME: Final = "unknown_tool"
 """The name of a call whose engine never gave one."""
@@ -197,7 +197,7 @@ class ToolCalls:
                 call.identity = given
 
     def _new(self, index: int | None, given: str) -> _Call:
-        unique = given if given and given not in self._ids else f"toolu_{secrets.token_hex(12)}"
+        unique = given if given and given not in self._ids else fresh_id("toolu_")
         self._ids.add(unique)
         call = _Call(given, unique)
         if index is not None:
