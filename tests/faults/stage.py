@@ -35,8 +35,9 @@ drain_timeout = 1.0
 GENEROUS: Final = "first_timeout = 60\nread_timeout = 60\ntotal_timeout = 90\nconnect_timeout = 5"
 BACKENDS: Final = {
     "up": GENEROUS,
-    "quick": "first_timeout = 1.5\nread_timeout = 1.0\ntotal_timeout = 5\nconnect_timeout = 1",
+    "quick": "first_timeout = 1.5\nread_timeout = 1.0\ntotal_timeout = 5\nconnect_timeout = 4",
     "patient": "first_timeout = 5\nread_timeout = 5\ntotal_timeout = 90\nconnect_timeout = 5",
+    "full": "first_timeout = 60\nread_timeout = 60\ntotal_timeout = 90\nconnect_timeout = 1",
     "lone": GENEROUS,
     "capped": "first_timeout = 60\nread_timeout = 60\ntotal_timeout = 4\nconnect_timeout = 5",
 }
