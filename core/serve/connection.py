@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import structlog
@@ -22,6 +23,8 @@ from core.serve.writer import Writer
 
 LINGER: Final = 5.0
 """Seconds that a request may go on after its client has left."""
+TAIL: Final = 2.0
+"""Seconds for a client to see that it has its answer, and to stop sending the rest of a request that was refused."""
 
 
 class Connection(TCPServer):
@@ -115,6 +118,17 @@ class Connection(TCPServer):
         if self.writer is not None:
             self.writer.transport.abort()
 
+    async def _close(self) -> None:
+        if self.protocol.unread:
+            # A socket that is closed with bytes unread is reset, and a reset can take the answer from the client.
+            self._wire.deaf = True
+            with suppress(OSError, RuntimeError, TimeoutError):
+                self.writer.write_eof()
+                self.writer.transport.resume_reading()  # type: ignore[attr-defined]  # a transport of a socket
+                async with asyncio.timeout(TAIL):
+                    await self._wire.over.wait()
+        await super()._close()
+
     async def _read_data(self) -> None:
         while not self.reader.at_eof():
             try:
@@ -156,16 +170,24 @@ class Connection(TCPServer):
 
 
 class _Wire(asyncio.StreamReaderProtocol):
-    """Tells when the client has gone."""
+    """Tells when the client has gone; what comes while it is `deaf` is dropped."""
 
     def __init__(self, reader: asyncio.StreamReader, ended: Callable[[], None]) -> None:
         super().__init__(reader)
+        self.deaf = False
+        self.over = asyncio.Event()
         self._tell = ended
 
+    def data_received(self, data: bytes) -> None:
+        if not self.deaf:
+            super().data_received(data)
+
     def eof_received(self) -> bool | None:
+        self.over.set()
         self._tell()
         return super().eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.over.set()
         self._tell()
         super().connection_lost(exc)

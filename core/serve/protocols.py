@@ -27,6 +27,8 @@ BURST: Final = 200
 """Resets of its own requests that one HTTP/2 client may send at once…"""
 RATE: Final = 20.0
 """… and per second from then on; more is an attack (CVE-2023-44487)."""
+_SENDS: Final = {h11.SEND_BODY, h11.ERROR}
+_SENT: Final = {h11.DONE, h11.MUST_CLOSE}
 
 
 class HTTP1(H11Protocol):
@@ -162,6 +164,15 @@ class Protocols(ProtocolWrapper):
     def idle_http2(self) -> bool:
         """Whether this is HTTP/2 without a request."""
         return isinstance(self.protocol, HTTP2) and self.protocol.idle
+
+    @property
+    def unread(self) -> bool:
+        """Whether the client has sent, or is still sending, what nobody will read."""
+        if not isinstance(self.protocol, HTTP1):
+            return False
+        connection = self.protocol.connection
+        state = connection.their_state
+        return state in _SENDS or (state in _SENT and bool(connection.trailing_data[0]))
 
     def _parts(self, config: Any) -> tuple[Any, ...]:
         shared = (self.context, self.task_group, self.state, self.ssl, self.client, self.server, self.send)

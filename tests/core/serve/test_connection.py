@@ -157,3 +157,24 @@ async def test_a_request_may_take_longer_than_an_idle_connection_is_kept() -> No
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(client.receive(), 0.4)
         client.socket.close()
+
+
+async def test_a_client_that_still_sends_gets_the_answer_and_no_reset() -> None:
+    """The answer comes before the body's end; what is on the way is taken, so that no reset takes the answer."""
+    async with serving() as served:
+        client = await served.connect(SO_RCVBUF=4096)
+        await client.send(b"POST /early HTTP/1.1\r\nhost: h\r\nconnection: close\r\ncontent-length: 9000000\r\n\r\n")
+        for _ in range(8):
+            await client.send(b"x" * 1_000_000)
+        assert (await client.rest()).endswith(b"early")
+        await true(lambda: not served.reception.connections)
+
+
+async def test_one_that_never_stops_sending_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "TAIL", 0.1)
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(b"POST /early HTTP/1.1\r\nhost: h\r\ncontent-length: 9\r\n\r\n")
+        await client.until(b"early")
+        await true(lambda: not served.reception.connections)
+        client.socket.close()
