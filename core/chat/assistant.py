@@ -10,7 +10,7 @@ import attrs
 
 from core.chat.dialect import Dialect
 from core.chat.names import alias
-from core.chat.parts import all_text, joined, json_text, parts_of
+from core.chat.parts import Place, all_text, joined, json_text, parts_of, path_of
 from core.chat.tool_ids import ToolIds
 from core.deltas import State
 from core.errors import RequestError
@@ -28,17 +28,24 @@ from core.request import (
 _NO_FIELDS: Final = ("", "parts", "think_tags")
 
 
-def assistant_message(blocks: Iterable[tuple[Block, str]], dialect: Dialect, ids: ToolIds) -> dict[str, Any] | None:
-    """The message of one turn's blocks, each with its path; None for a turn without text and calls.
+def assistant_message(blocks: Iterable[tuple[Block, Place]], dialect: Dialect, ids: ToolIds) -> dict[str, Any] | None:
+    """The message of one turn's blocks, each with its place; None for a turn without text and calls.
 
     Raises RequestError, with the path of the block, for what cannot be said in an assistant's turn.
     """
     turn = _Turn()
-    for block, path in blocks:
-        turn.add(block, path, dialect)
-    if not (turn.calls or any(kind == "text" for kind, _ in turn.said)):
+    for block, place in blocks:
+        # Nearly all blocks are of these two kinds, and agents send hundreds.
+        if block.__class__ is TextBlock:
+            turn.say("text", block.text)
+        elif block.__class__ is ToolUseBlock:
+            turn.calls.append((block, place))
+        else:
+            turn.add(block, path_of(place), dialect)
+    text = turn.all_of("text")
+    if not (turn.calls or text):
         return None
-    message: dict[str, Any] = {"role": "assistant", "content": turn.content(dialect)}
+    message: dict[str, Any] = {"role": "assistant", "content": turn.content(text, dialect)}
     field = dialect.reasoning_history
     if field not in _NO_FIELDS:
         thinking = turn.all_of("thinking")
@@ -47,7 +54,7 @@ def assistant_message(blocks: Iterable[tuple[Block, str]], dialect: Dialect, ids
     if turn.states:
         message.update(turn.kept(dialect))
     if turn.calls:
-        message["tool_calls"] = [turn.call(block, path, dialect, ids) for block, path in turn.calls]
+        message["tool_calls"] = [turn.call(block, place, dialect, ids) for block, place in turn.calls]
     return message
 
 
@@ -64,31 +71,27 @@ class _Turn:
     """What a turn says: (kind, text) in order, its calls, and its states."""
 
     said: list[tuple[str, str]] = attrs.field(factory=list)
-    calls: list[tuple[ToolUseBlock, str]] = attrs.field(factory=list)
+    calls: list[tuple[ToolUseBlock, Place]] = attrs.field(factory=list)
     states: list[State] = attrs.field(factory=list)
 
     def all_of(self, kind: str) -> str:
         return "".join([text for said, text in self.said if said == kind])
 
     def add(self, block: Block, path: str, dialect: Dialect) -> None:
+        """A block that is neither text nor a call."""
         match block:
-            case TextBlock():
-                self._say("text", block.text)
-            case ToolUseBlock():
-                self.calls.append((block, path))
             case ThinkingBlock():
-                self._say("thinking", block.thinking)
+                self.say("thinking", block.thinking)
                 self.states += [block.state] if block.state else []
             case DocumentBlock() | SearchResultBlock() | ImageBlock():
                 parts = parts_of(block, path, dialect)
                 if not all_text(parts):
                     raise RequestError(f"{path}: this kind of block cannot be sent to this model in an assistant turn")
-                self._say("text", joined(parts, "\n\n"))
+                self.say("text", joined(parts, "\n\n"))
             case _:
-                self._say("text", own_text(block))
+                self.say("text", own_text(block))
 
-    def content(self, dialect: Dialect) -> Any:
-        text = self.all_of("text")
+    def content(self, text: str, dialect: Dialect) -> Any:
         if dialect.reasoning_history in ("think_tags", "parts") and (thinking := self.all_of("thinking")):
             if dialect.reasoning_history == "parts":
                 return self._content_parts()
@@ -106,16 +109,16 @@ class _Turn:
                     out[field] = [*before, *value] if both else value  # type: ignore[misc]
         return out
 
-    def call(self, block: ToolUseBlock, path: str, dialect: Dialect, ids: ToolIds) -> dict[str, Any]:
+    def call(self, block: ToolUseBlock, place: Place, dialect: Dialect, ids: ToolIds) -> dict[str, Any]:
         name = alias(block.name, dialect.tool_name_limit)
-        function = {"name": name, "arguments": json_text(block.input, f"{path}.input")}
+        function = {"name": name, "arguments": json_text(block.input, f"{path_of(place)}.input")}
         call: dict[str, Any] = {"id": ids.sent(block.id), "type": "function", "function": function}
         for state in self.states:
             fields = state.calls.get(block.id, {})
             call.update((field, value) for field, value in fields.items() if field in dialect.keep_in_calls)
         return call
 
-    def _say(self, kind: str, text: str) -> None:
+    def say(self, kind: str, text: str) -> None:
         if text:
             self.said.append((kind, text))
 

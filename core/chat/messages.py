@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from core.chat.assistant import assistant_message, own_text
 from core.chat.dialect import Dialect
-from core.chat.parts import Part, all_text, joined, parts_of, text_parts
+from core.chat.parts import Part, Place, all_text, joined, parts_of, path_of, text_parts
 from core.chat.results import tool_messages
 from core.chat.schemas import schema_prompt
 from core.chat.tool_ids import ToolIds
@@ -91,7 +91,7 @@ def _says_something(turn: Message) -> bool:
         return bool(_text(turn))
     is_model = turn.role == "assistant"
     for block in turn.content:
-        if isinstance(block, TextBlock):
+        if block.__class__ is TextBlock:
             says = bool(block.text)
         elif is_model:
             says = isinstance(block, _OF_ASSISTANT) or bool(own_text(block))
@@ -108,7 +108,7 @@ def _others(turns: Turns, before: Turns, dialect: Dialect, ids: ToolIds, last: i
     The results come in the order of the calls, which are in the model's turns `before`.
     """
     placed = _placed(turns)
-    results = [(block, path) for block, path in placed if isinstance(block, ToolResultBlock)]
+    results = [(block, place) for block, place in placed if isinstance(block, ToolResultBlock)]
     if len(results) > 1:
         calls = [block.id for _, turn in before for block in turn.content if isinstance(block, ToolUseBlock)]
         order = {identity: at for at, identity in enumerate(calls)}
@@ -130,20 +130,18 @@ def _rest(turns: Turns, dialect: Dialect, last: int) -> Iterator[tuple[str, list
     """Role and content parts of all that is no result; what cannot be sent is refused in the turn `last` alone."""
     for number, turn in turns:
         if turn.role != "system":
-            for block, path in _placed([(number, turn)]):
+            for block, place in _placed([(number, turn)]):
                 if not isinstance(block, ToolResultBlock):
-                    yield "user", parts_of(block, path, dialect, noted=number != last)
+                    yield "user", parts_of(block, path_of(place), dialect, noted=number != last)
         elif dialect.late_system == "keep":
             yield dialect.system_role, text_parts(_text(turn))
         else:
             yield "user", text_parts(_REMINDER.format(_text(turn)))
 
 
-def _placed(turns: Turns) -> list[tuple[Block, str]]:
-    """The blocks with their paths."""
-    return [
-        (block, f"messages.{number}.content.{at}") for number, turn in turns for at, block in enumerate(turn.content)
-    ]
+def _placed(turns: Turns) -> list[tuple[Block, Place]]:
+    """The blocks with their places."""
+    return [(block, (number, at)) for number, turn in turns for at, block in enumerate(turn.content)]
 
 
 def _text(turn: Message) -> str:

@@ -28,6 +28,15 @@ Part = dict[str, Any]
 {"type": "file", "file": {"filename": str, "file_data": str}}."""
 
 
+Place = tuple[int, int]
+"""Where a block stands: the index of its message, and its own."""
+
+
+def path_of(place: Place) -> str:
+    """The block's path, for a RequestError. Only made when there is one: a request has hundreds of blocks."""
+    return f"messages.{place[0]}.content.{place[1]}"
+
+
 def parts_of(block: Block, path: str, dialect: Dialect, *, noted: bool = False) -> list[Part]:
     """The content parts of one block of a user's turn or of a tool result; [] for a block that has no place there.
 

@@ -41,7 +41,7 @@ def readable(messages: Sequence[Message]) -> tuple[Message, ...]:
 
     Raises RequestError for a `container_upload`, whose file is not here.
     """
-    if not any(isinstance(block, OtherBlock) for message in messages for block in message.content):
+    if OtherBlock not in {block.__class__ for message in messages for block in message.content}:
         return tuple(messages)
     calls: dict[str, dict[str, Any]] = {}
     out = []

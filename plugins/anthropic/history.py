@@ -13,7 +13,7 @@ def unsealed(request: Request, seal: Seal) -> Request:
 
     A signature that is foreign, broken or empty carries nothing: its block stays as it came.
     """
-    if not any(_has_thinking(message) for message in request.messages):
+    if ThinkingBlock not in {block.__class__ for message in request.messages for block in message.content}:
         return request
     return attrs.evolve(request, messages=tuple([_unsealed(message, seal) for message in request.messages]))
 

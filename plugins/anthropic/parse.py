@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -14,7 +15,8 @@ from plugins.anthropic.body import Body, body_hook
 from plugins.anthropic.endpoints import resolve
 from plugins.anthropic.faults import FaultError, explain
 from plugins.anthropic.foreign import readable
-from plugins.anthropic.refusals import refuse_unservable
+from plugins.anthropic.known import Known
+from plugins.anthropic.refusals import LOOKED_AT, refuse_unservable
 from plugins.anthropic.rules import check
 from plugins.anthropic.scalars import Hook
 from plugins.anthropic.structure import new_converter
@@ -47,13 +49,20 @@ class Parser:
 
     With `drop_server_tools`, tools that only their provider's own server can run are left out (each type is told once
     in the log); else they stay for the backend, which refuses them by name. Where a search for tools is left out,
-    nothing could make the deferred ones available any more: they are offered from the start.
+    nothing could make the deferred ones available any more: they are offered from the start. `remember` is how many
+    bytes of messages and tools are kept as they were read, for the requests that send them again.
     """
 
     drop_server_tools: bool = False
+    remember: int = 0
     _body: Hook = attrs.field(init=False, repr=False, factory=_new_body_hook)
     _tool: Hook = attrs.field(init=False, repr=False, factory=_new_tool_hook)
+    _known: Known = attrs.field(init=False, repr=False)
     _told: set[str] = attrs.field(init=False, repr=False, factory=set)
+
+    @_known.default
+    def _nothing_known(self) -> Known:
+        return Known(self.remember, [*(field.name for field in attrs.fields(Body)), *LOOKED_AT])
 
     def parse(self, http: HTTPRequest) -> Request:
         """The request. Raises RequestError: `not_found`, `method_not_allowed` or `invalid_request`."""
@@ -64,12 +73,15 @@ class Parser:
 
     def parse_body(self, data: bytes, task: Task) -> Request:
         """The request in a JSON body. Raises RequestError of kind `invalid_request`."""
-        value = load(data)
+        split = self._known.split(data)
+        value = split.value if split else load(data)
         refuse_unservable(value, task)
         try:
             body: Body = self._body(value, None)
         except (FaultError, BaseValidationError) as error:
             raise RequestError(explain(error)) from None
+        if split:
+            self._known.keep(split, messages=body.messages, tools=body.tools)
         request = settle(body.request(task), self._tool)
         if self.drop_server_tools:
             request = self._without_server_tools(request)
@@ -115,11 +127,16 @@ def tidy(request: Request) -> Request:
     Claude Code puts a billing note first whose text changes with every request: sent on, it would spoil the prefix
     cache of every upstream. The messages keep their number and order.
     """
-    return attrs.evolve(
-        request,
-        system=_tidy(request.system, "system"),
-        messages=tuple([_tidy_message(message) for message in readable(request.messages)]),
-    )
+    messages = readable(request.messages)
+    if _untidy(messages):
+        messages = tuple([_tidy_message(message) for message in messages])
+    return attrs.evolve(request, system=_tidy(request.system, "system"), messages=messages)
+
+
+def _untidy(messages: Sequence[Message]) -> bool:
+    """Whether there is anything to leave out: mostly there is not."""
+    texts = [block.text for message in messages for block in message.content if block.__class__ is TextBlock]
+    return not all(texts) or "system" in {message.role for message in messages}
 
 
 def _tidy_message(message: Message) -> Message:

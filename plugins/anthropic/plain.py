@@ -1,4 +1,5 @@
-"""The blocks that nearly all blocks are, read without cattrs: text, a call of flat input, a result of text alone.
+"""What nearly all blocks and tools are, read without cattrs: text, a call of flat input, a result of text alone, a tool
+of the client's own.
 
 Agents send hundreds of them in each request. Whatever is not just as expected is left to the general way, which reads
 and explains everything; where this one reads a block, both give the same.
@@ -8,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import TextBlock, ToolResultBlock, ToolUseBlock
+from core import TextBlock, Tool, ToolResultBlock, ToolUseBlock
 from plugins.anthropic.scalars import Hook
+from plugins.anthropic.structure import json_object
 
 
 def plainly(general: Hook) -> Hook:
@@ -27,6 +29,17 @@ def plainly(general: Hook) -> Hook:
         return block or general(value, None)
 
     return structure
+
+
+def plain_tool(value: dict[str, Any]) -> Tool | None:
+    """A tool of the client's own with no more than name, description and schema; None for any other.
+
+    Raises FaultError for a schema that is nested too deeply.
+    """
+    name, schema, said = value.get("name"), value.get("input_schema"), value.get("description", "")
+    if name.__class__ is not str or schema.__class__ is not dict or said.__class__ is not str:
+        return None
+    return None if "strict" in value or "defer_loading" in value else Tool(name, json_object(schema), said)
 
 
 def _text(value: dict[str, Any]) -> TextBlock | None:

@@ -32,12 +32,18 @@ class Anthropic:
     With `cache_usage` each answer's usage also tells how much of the prompt came from the upstream's prefix cache
     (`cache_read_input_tokens`) and went into it (`cache_creation_input_tokens`); `input_tokens` is then the rest.
     With `drop_server_tools`, tools that only their provider can run are left out of requests instead of refused.
+    `remember` bytes of messages and tools are kept per worker as they were read: agents send them again and again.
     `seal_key` seals what clients keep for engines in thinking blocks' signatures; all workers and machines behind one
     address need the same. Without it the key is a file of the user's, read or made when serving starts.
     """
 
     cache_usage: bool = attrs.field(default=False, metadata={"help": "also report cached prompt tokens in usage"})
     drop_server_tools: bool = attrs.field(default=False, metadata={"help": "leave out tools that nothing here can run"})
+    remember: int = attrs.field(
+        default=16 * 1024 * 1024,
+        validator=attrs.validators.ge(0),
+        metadata={"help": "bytes of messages and tools that are kept as they were read; 0: none"},
+    )
     seal_key: Secret | None = attrs.field(
         default=None, validator=_not_empty, metadata={"help": "the secret behind the signatures of thinking blocks"}
     )
@@ -46,7 +52,7 @@ class Anthropic:
 
     @_parser.default
     def _new_parser(self) -> Parser:
-        return Parser(self.drop_server_tools)
+        return Parser(self.drop_server_tools, self.remember)
 
     @_seal.default
     def _first_seal(self) -> Seal:

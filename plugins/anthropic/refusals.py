@@ -17,6 +17,8 @@ REFUSED: Final[Mapping[str, str]] = {
     "compaction": "conversations are not summarized here; ask for a summary with a message",
     "safeguards": "safeguards are not run here; send the request without `safeguards` and check on the client's side",
 }
+LOOKED_AT: Final = ("thread", *REFUSED)
+"""The fields that are looked at here."""
 NOT_COUNTED: Final = ("compaction",)
 """Allowed where tokens are only counted: they do not change the count."""
 

@@ -35,8 +35,8 @@ def check(request: Request) -> None:
 
 def check_system_turns(messages: Sequence[Message]) -> None:
     """A system turn holds text; blocks that nobody knows yet pass, for it is where betas put theirs."""
-    for index, message in enumerate(messages):
-        for at, block in enumerate(message.content if message.role == "system" else ()):
+    for index, message in [each for each in enumerate(messages) if each[1].role == "system"]:
+        for at, block in enumerate(message.content):
             if not isinstance(block, TextBlock | OtherBlock):
                 raise RequestError(f"messages.{index}.content.{at}: a `system` message holds `text` blocks alone")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -9,6 +10,8 @@ from cattrs import Converter
 
 from core import OtherTool, Tool, ToolChoice
 from plugins.anthropic.client_tools import client_tool
+from plugins.anthropic.faults import FaultError
+from plugins.anthropic.plain import plain_tool
 from plugins.anthropic.scalars import Hook
 from plugins.anthropic.structure import class_hook, json_object, tagged
 
@@ -52,7 +55,12 @@ def tool_hook(converter: Converter) -> Hook:
     tool = tagged({"custom": class_hook(converter, Tool)}, other)
 
     def structure(value: Any, _: Any) -> Tool | OtherTool:
-        if value.__class__ is dict and value.get("type") is None:
+        if value.__class__ is Tool:  # known from an earlier request
+            return value
+        if value.__class__ is dict and value.get("type") in (None, "custom"):
+            with suppress(FaultError):  # the general way tells its place
+                if plain := plain_tool(value):
+                    return plain
             value = {**value, "type": "custom"}
         return tool(value, None)  # type: ignore[no-any-return]
 

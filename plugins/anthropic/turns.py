@@ -45,6 +45,8 @@ def message_hook(converter: Converter, content: Hook) -> Hook:
     system = class_hook(converter, SystemTurn, content=content)
 
     def structure(value: Any, _: Any) -> Any:
+        if value.__class__ is Message:  # known from an earlier request
+            return value
         role = value.get("role") if isinstance(value, dict) else None
         if role in ("user", "assistant"):
             try:

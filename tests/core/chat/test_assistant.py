@@ -29,7 +29,7 @@ THOUGHTS = (ThinkingBlock("t1", "sig"), RedactedThinkingBlock("r"), ThinkingBloc
 
 def message(*blocks: Block | str, dialect: Dialect | None = None) -> dict[str, Any] | None:
     dialect = dialect or Dialect()
-    placed = [(TextBlock(each) if isinstance(each, str) else each, f"p.{at}") for at, each in enumerate(blocks)]
+    placed = [(TextBlock(each) if isinstance(each, str) else each, (0, at)) for at, each in enumerate(blocks)]
     return assistant_message(placed, dialect, ToolIds(dialect.tool_id_pattern))
 
 
@@ -70,7 +70,7 @@ def test_a_turn_of_calls_alone_has_content_null() -> None:
 
 @pytest.mark.parametrize("block", [ImageBlock(url="u:"), DocumentBlock(content=(ImageBlock(url="u:"),))])
 def test_what_the_model_cannot_have_said_is_refused(block: Block) -> None:
-    with pytest.raises(RequestError, match=r"^p\.1: this kind of block cannot be sent"):
+    with pytest.raises(RequestError, match=r"^messages\.0\.content\.1: this kind of block cannot be sent"):
         message("a", block)
 
 

@@ -31,7 +31,7 @@ def text(value: str) -> dict[str, Any]:
 
 def sent(*blocks: ToolResultBlock, dialect: Dialect | None = None) -> tuple[list[dict[str, Any]], list[Part]]:
     dialect = dialect or Dialect()
-    placed = [(block, f"p.{at}") for at, block in enumerate(blocks)]
+    placed = [(block, (0, at)) for at, block in enumerate(blocks)]
     return tool_messages(placed, dialect, ToolIds(dialect.tool_id_pattern))
 
 
@@ -104,5 +104,5 @@ def test_ids_are_the_conversation_s() -> None:
 
 
 def test_a_fault_has_its_place() -> None:
-    with pytest.raises(RequestError, match=r"^p\.1\.content\.1\.source: files by id"):
+    with pytest.raises(RequestError, match=r"^messages\.0\.content\.1\.content\.1\.source: files by id"):
         sent(ToolResultBlock("c0"), ToolResultBlock("c1", (TextBlock("a"), ImageBlock(file_id="f"))))

@@ -86,6 +86,7 @@ def test_the_options() -> None:
     assert [field.name for field in attrs.fields(Anthropic) if field.init] == [
         "cache_usage",
         "drop_server_tools",
+        "remember",
         "seal_key",
     ]
 
