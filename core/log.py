@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import sys
 from collections.abc import MutableMapping
@@ -11,18 +12,22 @@ from typing import Any, Final
 import orjson
 import structlog
 
+from core.lines import Lines
+
 _DEEP: Final = 8
 """Levels of values in values that a line is written with, where orjson does not take it."""
 
 
 def configure_logs() -> None:
     """Let structlog write JSON lines; called once by the application, never on import."""
+    lines = Lines(sys.stdout.buffer)
     structlog.configure(
         processors=[_line],
         wrapper_class=_logger_class(),
-        logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
+        logger_factory=lambda *_: lines,
         cache_logger_on_first_use=True,
     )
+    atexit.register(lines.end)
 
 
 def _logger_class() -> type[Any]:

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import structlog
@@ -83,3 +86,13 @@ class Secretive:
 
     def __repr__(self) -> str:
         return "Secretive(***)"
+
+
+def test_a_line_that_cannot_be_written_is_lost_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        configure_logs()
+        for _ in range(3):
+            structlog.get_logger().info("draining", words="x" * 9000)
+        with suppress(OSError):  # what is kept for it
+            full.close()

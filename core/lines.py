@@ -1,0 +1,104 @@
+"""Log lines on their way out: several at once, and from a thread, so that a reader who stalls holds up no request."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from contextlib import suppress
+from typing import IO, Final
+
+import orjson
+
+WAIT: Final = 0.02
+"""Seconds that a line of a running event loop waits for others: to write one by itself takes as long as to make it."""
+ROOM: Final = 8 * 1024 * 1024
+"""Bytes of lines that wait for a reader who stalls; what comes then is lost, and counted."""
+LAST: Final = 1.0
+"""Seconds that the last lines have at the end of the process."""
+
+
+class Lines:
+    """A logger for structlog whose every method takes a line. A line that cannot be written is lost, nothing else."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._lost = 0
+        self._due = False
+        self._writing = threading.Lock()
+        self._called = threading.Event()
+        self._ends = False
+        self._thread: threading.Thread | None = None
+
+    def msg(self, line: bytes) -> None:
+        """Take a line, without its end."""
+        if self._size >= ROOM:
+            self._lost += 1
+            return
+        self._size += len(line)
+        self._waiting.append(line)
+        if not self._due:
+            self._plan()
+
+    debug = info = warning = warn = error = critical = exception = failure = fatal = log = msg
+
+    def end(self) -> None:
+        """Write what waits; of what a reader does not take in time there is no more."""
+        if self._thread is None:
+            self._write()
+        else:
+            self._ends = True
+            self._called.set()
+            self._thread.join(LAST)
+
+    def _plan(self) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # nobody else waits in this thread
+            self._write()
+        else:
+            self._due = True
+            loop.call_later(WAIT, self._call)
+
+    def _call(self) -> None:
+        self._due = False
+        if self._thread is None:
+            # A daemon: a reader who stalls for ever shall not hold up the end.
+            self._thread = threading.Thread(target=self._serve, name="log", daemon=True)
+            self._thread.start()
+        self._called.set()
+
+    def _serve(self) -> None:
+        while not self._ends:
+            self._called.wait()
+            self._called.clear()
+            self._write()
+
+    def _write(self) -> None:
+        with self._writing:
+            lines = []
+            while self._waiting:
+                lines.append(self._waiting.popleft())
+            lost, self._lost = self._lost, 0
+            if lost:
+                lines.append(orjson.dumps({"event": "log lines lost", "count": lost, "level": "warning"}))
+            if lines:
+                lines.append(b"")
+                with suppress(OSError, ValueError):
+                    _write_all(self._file, b"\n".join(lines))
+            self._size = sum(map(len, list(self._waiting)))
+
+
+def _write_all(file: IO[bytes], data: bytes) -> None:
+    """Past the file's own buffer: a thread that hangs would hold its lock, which the interpreter wants at its end."""
+    try:
+        number = file.fileno()
+    except (AttributeError, OSError):  # a test's
+        file.write(data)
+        return
+    view = memoryview(data)
+    while view:
+        view = view[os.write(number, view) :]

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core import lines
+from core.lines import Lines
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, io.FileIO]]:
+    reader, writer = os.pipe()
+    with open(writer, "wb", buffering=0) as file:  # noqa: PTH123  of a number there is no path
+        yield reader, file
+    os.close(reader)
+
+
+def test_without_a_loop_a_line_is_there_at_once() -> None:
+    file = io.BytesIO()
+    found = Lines(file)
+    found.msg(b"one")
+    found.error(b"two")
+    assert file.getvalue() == b"one\ntwo\n"
+    found.end()
+    assert file.getvalue() == b"one\ntwo\n"
+
+
+async def test_lines_of_a_loop_go_together_and_in_their_order(pipe: tuple[int, io.FileIO]) -> None:
+    found = Lines(pipe[1])
+    for number in range(100):
+        found.msg(b"%d" % number)
+    data = await asyncio.to_thread(os.read, pipe[0], 65536)
+    assert data == b"".join(b"%d\n" % number for number in range(100))
+
+
+async def test_the_end_writes_what_waits(pipe: tuple[int, io.FileIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "WAIT", 60)
+    found = Lines(pipe[1])
+    found.msg(b"last")
+    found.end()
+    assert os.read(pipe[0], 100) == b"last\n"
+
+
+async def test_a_reader_who_stalls_holds_up_nothing(
+    pipe: tuple[int, io.FileIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "ROOM", 300_000)
+    monkeypatch.setattr(lines, "WAIT", 0)
+    found = Lines(pipe[1])
+    began = time.monotonic()
+    for number in range(1000):
+        found.msg(b'{"n": %d, "text": "%b"}' % (number, b"x" * 1000))
+        if number % 50 == 0:
+            await asyncio.sleep(0.001)
+    assert time.monotonic() - began < 10
+    # The reader comes back: what waited comes whole, then how many are gone.
+    seen = b""
+    while b"log lines lost" not in seen:
+        seen += await asyncio.wait_for(asyncio.to_thread(os.read, pipe[0], 65536), 10)
+        found.msg(b'{"n": 0}')
+    found.end()
+    told = [json.loads(line) for line in seen.splitlines()]
+    numbers = [line["n"] for line in told if line.get("text")]
+    assert numbers == list(range(len(numbers)))
+    lost = next(line for line in told if line.get("event") == "log lines lost")
+    assert lost["count"] >= 1000 - len(numbers)
+    assert lost["level"] == "warning"
+
+
+async def test_a_reader_who_stalls_holds_up_no_end(
+    pipe: tuple[int, io.FileIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "WAIT", 0)
+    monkeypatch.setattr(lines, "LAST", 0.05)
+    found = Lines(pipe[1])
+    found.msg(b"x" * 1_000_000)
+    await asyncio.sleep(0.01)
+    began = time.monotonic()
+    found.end()
+    assert time.monotonic() - began < 5
+    while len(os.read(pipe[0], 1 << 20)) == 1 << 16:  # so that the thread ends with the test
+        pass
+
+
+def test_many_threads_lose_no_line() -> None:
+    file = io.BytesIO()
+    found = Lines(file)
+
+    def write(number: int) -> None:
+        for _ in range(500):
+            found.msg(b"%d" % number)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found.end()
+    assert sorted(file.getvalue().splitlines()) == sorted(b"%d" % n for n in range(8) for _ in range(500))
+
+
+def test_what_cannot_be_written_is_lost() -> None:
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        found = Lines(full)
+        found.msg(b"a line")
+    found.msg(b"the file is closed")
+    found.end()
