@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import pluggy
 
+from core.balance.state import BackendState
 from core.culprit import Suspects, chunk_in_words, note
 from core.deltas import Model
 from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, UpstreamCall
@@ -32,11 +33,19 @@ class NoAnswerError(Exception):
 
 @attrs.frozen(eq=False)
 class Back:
-    """One backend joined with one pipeline: the backend's plugins, then the pipeline's."""
+    """One backend joined with one pipeline: the backend's plugins, then the pipeline's.
+
+    `state` is one per backend: all pipelines share it.
+    """
 
     name: str
     manager: pluggy.PluginManager
     client: UpstreamClient
+    state: BackendState = attrs.field()
+
+    @state.default
+    def _fresh(self) -> BackendState:
+        return BackendState(self.client.backend)
 
     def call_upstream(self, request: Request, route: Route) -> UpstreamCall:
         """The upstream call for one attempt, not yet begun."""

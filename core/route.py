@@ -13,7 +13,8 @@ class Candidate:
     """One backend that may serve a request, and the model there.
 
     `model` is the upstream's name. `max_output_tokens` caps what a request may ask for, `context` is the size of the
-    model's window in tokens (None: not known); `extra_body` is merged into the body for this model.
+    model's window in tokens (None: not known); `extra_body` is merged into the body for this model. Of several
+    candidates those of the lowest `priority` are tried first, and of these each gets its share by `weight`, above 0.
     """
 
     backend: str
@@ -21,11 +22,13 @@ class Candidate:
     max_output_tokens: int | None = None
     context: int | None = None
     extra_body: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
+    weight: float = 1.0
+    priority: int = 0
 
 
 @attrs.frozen
 class Route:
-    """The candidates for a request, best first; while one is tried, a route holds that one alone."""
+    """The candidates for a request; while one is tried, a route holds that one alone."""
 
     candidates: tuple[Candidate, ...]
 

@@ -86,6 +86,9 @@ def _settings(backend: BackendConfig, path: str) -> Iterator[tuple[str, str]]:
     if backend.dialect:
         yield "dialect", ", ".join(f"{key} = {value!r}" for key, value in sorted(backend.dialect.items()))
     yield "stream", backend.stream
+    if backend.max_concurrent:
+        waits = f"{backend.max_queue} may wait {backend.queue_timeout:g} s" if backend.max_queue else "nobody may wait"
+        yield "limit", f"{backend.max_concurrent} at once in a worker, {waits}"
 
 
 def _given(manager: pluggy.PluginManager, backend: BackendConfig) -> Iterator[str]:
@@ -106,10 +109,20 @@ def _masked(url: str) -> str:
 def _models(routes: dict[str, tuple[Candidate, ...]], backend: str) -> str:
     names = []
     for name, candidates in routes.items():
-        model = next((candidate.model for candidate in candidates if candidate.backend == backend), None)
-        if model is not None:
-            names.append(name if model == name else f"{name} ({model})")
+        for candidate in candidates:
+            if candidate.backend == backend:
+                told = ", ".join(_particulars(name, candidate, alone=len(candidates) == 1))
+                names.append(f"{name} ({told})" if told else name)
     return ", ".join(names) or "none"
+
+
+def _particulars(name: str, candidate: Candidate, *, alone: bool) -> Iterator[str]:
+    """What is to be told of a candidate: its model's name there, and its part where it is one of several."""
+    if candidate.model != name:
+        yield candidate.model
+    if not alone:
+        yield f"priority {candidate.priority}"
+        yield f"weight {candidate.weight:g}"
 
 
 def _hooks(asked: Asked, indent: str) -> Iterator[str]:

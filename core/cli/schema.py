@@ -20,6 +20,9 @@ _BACKEND: Final[Mapping[str, Schema]] = {
     "first_timeout": _SECONDS,
     "read_timeout": _SECONDS,
     "total_timeout": _SECONDS,
+    "max_concurrent": {"minimum": 0},
+    "max_queue": {"minimum": 0},
+    "queue_timeout": _SECONDS,
 }
 """What the start wants of these keys beyond their types."""
 _SERVER: Final[Mapping[str, Schema]] = {
@@ -28,6 +31,7 @@ _SERVER: Final[Mapping[str, Schema]] = {
     "max_concurrent": {"minimum": 1},
     "client_timeout": _SECONDS,
     "ping_interval": _SECONDS,
+    "drain_grace": {"minimum": 0},
     "drain_timeout": {"minimum": 0},
 }
 """The same for [server]."""

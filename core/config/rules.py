@@ -50,8 +50,10 @@ def check_backend(backend: BackendConfig, folder: Path) -> BackendConfig:
     wraps = backend.wraps or ()
     _no_duplicates(backend.plugins, "plugins")
     _no_duplicates((*backend.plugins, *wraps), "wraps")
-    for key in ("connect_timeout", "first_timeout", "read_timeout", "total_timeout"):
+    for key in ("connect_timeout", "first_timeout", "read_timeout", "total_timeout", "queue_timeout"):
         _check_seconds(backend, key)
+    for key in ("max_concurrent", "max_queue"):
+        _check_least(backend, key, 0)
     if backend.url:
         check_api_url(backend.url)
     if backend.proxy is not None:
@@ -64,12 +66,12 @@ def check_server(server: ServerConfig) -> ServerConfig:
     """The table as it is. Raises TableError."""
     for key in ("body_timeout", "client_timeout", "ping_interval"):
         _check_seconds(server, key)
-    if not (server.drain_timeout >= 0 and math.isfinite(server.drain_timeout)):
-        raise TableError(f"expected seconds from 0 up, got {server.drain_timeout:g}", key="drain_timeout")
+    for key in ("drain_grace", "drain_timeout"):
+        seconds = getattr(server, key)
+        if not (seconds >= 0 and math.isfinite(seconds)):
+            raise TableError(f"expected seconds from 0 up, got {seconds:g}", key=key)
     for key in ("max_body", "max_concurrent"):
-        value = getattr(server, key)
-        if value < 1:
-            raise TableError(f"expected a number from 1 up, got {value}", key=key)
+        _check_least(server, key, 1)
     return server
 
 
@@ -77,6 +79,12 @@ def _check_seconds(table: BackendConfig | ServerConfig, key: str) -> None:
     value = getattr(table, key)
     if not (value > 0 and math.isfinite(value)):
         raise TableError(f"expected seconds above 0, got {value:g}", key=key)
+
+
+def _check_least(table: BackendConfig | ServerConfig, key: str, least: int) -> None:
+    value = getattr(table, key)
+    if value < least:
+        raise TableError(f"expected a number from {least} up, got {value}", key=key)
 
 
 def check_dialect(dialect: Mapping[str, Any]) -> None:

@@ -45,6 +45,7 @@ def make_converter(environ: Mapping[str, str]) -> cattrs.Converter:
     converter.register_structure_hook_factory(_is_enum, lambda _: _enum)
     converter.register_structure_hook_factory(_is_scalar_union, lambda _: _scalar_union)
     converter.register_structure_hook_factory(_is_list, _list_factory)
+    converter.register_structure_hook_factory(_is_one_or_several, _one_or_several_factory)
     converter.register_structure_hook_factory(is_mapping, _mapping_factory)
     converter.register_structure_hook_factory(attrs.has, _attrs_factory)
     converter.register_structure_hook(Secret, lambda value, _: _secret(value, environ))
@@ -114,6 +115,25 @@ def _list_factory(cls: Any, converter: cattrs.Converter) -> _Hook:
         if type(value) is not list:
             raise TableError(f"expected a list, got {kind_of(value)}")
         return build(base(value, of))
+
+    return hook
+
+
+def _is_one_or_several(cls: Any) -> bool:
+    """Whether it is like `Entry | tuple[Entry, ...]`."""
+    if typing.get_origin(cls) not in {typing.Union, types.UnionType}:
+        return False
+    one, *several = sorted(typing.get_args(cls), key=_is_list)
+    return attrs.has(one) and len(several) == 1 and _is_list(several[0]) and typing.get_args(several[0])[:1] == (one,)
+
+
+def _one_or_several_factory(cls: Any, converter: cattrs.Converter) -> _Hook:
+    one, several = sorted(typing.get_args(cls), key=_is_list)
+
+    def hook(value: Any, _: Any) -> Any:
+        if type(value) not in (dict, list):
+            raise TableError(f"expected a table or a list of tables, got {kind_of(value)}")
+        return converter.structure(value, several if type(value) is list else one)
 
     return hook
 

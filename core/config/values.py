@@ -66,6 +66,12 @@ class BackendConfig:
     """Seconds of silence between two pieces of the answer."""
     total_timeout: float = 3600.0
     """Seconds for the whole answer."""
+    max_concurrent: int = 0
+    """Requests that a worker sends it at once; more wait. 0: as many as come."""
+    max_queue: int = 100
+    """Requests that wait for it in a worker, where `max_concurrent` is set; more are told to come again."""
+    queue_timeout: float = 60.0
+    """Seconds that a request waits for its turn."""
     stream: Literal["auto", "always", "never"] = "auto"
     """Whether the upstream is asked to stream: auto as the client asks, always, never."""
     dialect: Mapping[str, Any] = attrs.field(factory=dict)
@@ -88,6 +94,8 @@ class ServerConfig:
     """Seconds that a client may take nothing of an answer that waits for it."""
     ping_interval: float = 10.0
     """Seconds of silence after which a stream shows life."""
+    drain_grace: float = 0.0
+    """Seconds in which all is still served, but `/readyz` says no, before the server drains."""
     drain_timeout: float = 30.0
     """Seconds that running requests have left when the server is told to end."""
 

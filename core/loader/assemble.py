@@ -61,8 +61,9 @@ def load(config: Config, environ: Mapping[str, str] | None = None, previous: Loa
         with placed(config.file, dotted("backends", name), "plugins"):
             alone[name] = join(plugins)
             check_backend_alone(alone[name], config.backends[name])
-    clients = {name: _client(part, alone[name]) for name, part in places.made.backs.items()}
-    pipelines = tuple(_pipeline(config, each, fronts[each.name], backs, clients) for each in config.pipelines)
+    parts = places.made.backs
+    clients = {name: _client(part, alone[name]) for name, part in parts.items()}
+    pipelines = tuple(_pipeline(config, each, fronts[each.name], parts, clients) for each in config.pipelines)
     managers = {dotted("pipelines", pipeline.name): pipeline.manager for pipeline in pipelines}
     managers.update({dotted("backends", name): manager for name, manager in alone.items()})
     for table, manager in managers.items():
@@ -106,18 +107,18 @@ def _pipeline(
     config: Config,
     pipeline: PipelineConfig,
     front: Plugins,
-    backs: Mapping[str, Plugins],
+    parts: Mapping[str, BackPart],
     clients: Mapping[str, UpstreamClient],
 ) -> Pipeline:
     with placed(config.file, dotted("pipelines", pipeline.name), "plugins"):
         manager = join(front)
         check_front(manager)
     pairs = {}
-    for name, plugins in backs.items():
+    for name, part in parts.items():
         with placed(config.file, dotted("backends", name), "plugins"):
-            pair = join(plugins, front)
+            pair = join(part.plugins, front)
             check_back(pair, config.backends[name])
-        pairs[name] = Back(name, pair, clients[name])
+        pairs[name] = Back(name, pair, clients[name], part.state)
     return Pipeline(pipeline.name, pipeline.paths, manager, pairs)
 
 

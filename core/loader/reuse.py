@@ -1,6 +1,6 @@
 """What the parts of a configuration were made of, so that the next one keeps those that it would make alike.
 
-A backend is kept whole, its client and all its plugins, or not at all; a front plugin is kept by itself.
+A backend is kept whole, its client, its state and all its plugins, or not at all; a front plugin is kept by itself.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from core.balance.state import BackendState
 from core.chat.client import UpstreamClient
 from core.config import BackendConfig
 
@@ -30,13 +31,19 @@ class FrontPart:
 
 @attrs.define(eq=False, repr=False)
 class BackPart:
-    """A backend: its table, its plugins and their classes, what its `ca` held, and its client once that is made."""
+    """A backend: its table, its plugins and their classes, what its `ca` held, its client once that is made, and what
+    the process knows of it."""
 
     config: BackendConfig
     classes: tuple[type, ...]
     ca: bytes
     plugins: Plugins
     client: UpstreamClient | None = None
+    state: BackendState = attrs.field(init=False)
+
+    @state.default
+    def _fresh(self) -> BackendState:
+        return BackendState(self.config)
 
 
 @attrs.frozen(eq=False, repr=False)

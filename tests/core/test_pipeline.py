@@ -54,6 +54,11 @@ async def test_models_of_all_plugins_are_joined_in_their_order() -> None:
     assert [model.id for model in await asking.list_models(HTTP, Request("models"))] == ["a", "b", "up", "c"]
 
 
+def test_a_back_has_the_places_of_its_backend() -> None:
+    client = UpstreamClient(BackendConfig("b", (), max_concurrent=2))
+    assert Back("b", manager(), client).state.places.limit == 2
+
+
 def test_no_plugin_for_a_hook_of_the_front_is_none() -> None:
     empty = pipeline()
     assert empty.parse(HTTP) is None

@@ -113,6 +113,33 @@ def test_a_backend_without_url_and_models_says_none(tmp_path: Path) -> None:
     assert {"url      none", "models   none"} <= set(lines)
 
 
+def test_candidates_are_shown_at_each_backend_with_their_parts(tmp_path: Path) -> None:
+    models = """
+[models]
+"a" = [{ backend = "one", weight = 3 }, { backend = "two", model = "up", priority = 1 }, { backend = "two" }]
+"b" = [{ backend = "two", priority = 2, weight = 0.5 }]
+"""
+    pipeline = PIPELINE.replace(f"{HERE}:Front", f'{HERE}:Front", "models')
+    backends = BACKEND + f'[backends.two]\nplugins = ["{HERE}:Engine"]\n'
+    lines = [line.strip() for line in report(load(config_of(tmp_path, models + pipeline + backends), {})).splitlines()]
+    assert "models   model-one (upstream), a (priority 0, weight 3)" in lines
+    assert "models   a (up, priority 1, weight 1), a (priority 0, weight 1), b" in lines
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        ("max_concurrent = 4", "limit    4 at once in a worker, 100 may wait 60 s"),
+        ("max_concurrent = 1\nmax_queue = 5\nqueue_timeout = 2.5", "limit    1 at once in a worker, 5 may wait 2.5 s"),
+        ("max_concurrent = 1\nmax_queue = 0", "limit    1 at once in a worker, nobody may wait"),
+    ],
+)
+def test_a_limit_is_shown(tmp_path: Path, keys: str, shown: str) -> None:
+    backend = f'[backends.two]\nplugins = ["{HERE}:Engine"]\n{keys}\n'
+    lines = [line.strip() for line in report(load(config_of(tmp_path, PIPELINE + backend), {})).splitlines()]
+    assert shown in lines
+
+
 def test_routes_are_asked_of_the_pipeline_and_globs_are_among_them(tmp_path: Path) -> None:
     models = '[models]\n"a" = { backend = "one" }\n"claude-*" = { backend = "one", model = "up" }\n'
     pipeline = PIPELINE.replace(f"{HERE}:Front", f'{HERE}:Front", "models')

@@ -66,6 +66,10 @@ GOOD = [
     PIPELINE.replace('"models"', '"models", "m:C"') + '["m:C"]\nx = 1\n[pipelines.p."m:C"]\ny = 2\n' + BACKEND,
     PIPELINE + "[pipelines.p.anthropic]\ncache_usage = true\n[anthropic]\nseal_key = { env = 'S' }\n" + BACKEND,
     PIPELINE + BACKEND + '[models]\n"x" = { backend = "b" }\n"y*" = { backend = "b", context = 9, list = true }',
+    PIPELINE
+    + BACKEND
+    + '[models]\n"x" = [{ backend = "b", weight = 3 }, { backend = "b", model = "y", priority = 1 }]',
+    PIPELINE + BACKEND + "max_concurrent = 4\nmax_queue = 0\nqueue_timeout = 2.5",
     PIPELINE + '[backends.d]\nplugins = ["demo"]\n[backends.d.demo]\ndelay = 1\n',
     PIPELINE.replace('"models"', '"models", "capture"') + '[capture]\ndirectory = "x"\nkeep = 3\n' + BACKEND,
 ]
@@ -97,6 +101,12 @@ BAD = [
     PIPELINE + BACKEND + '[models]\n"x" = { model = "b" }',
     PIPELINE + BACKEND + '[models]\n"x" = { backend = "b", context = 0 }',
     PIPELINE + BACKEND + '[models]\n"x" = { backend = "b", modle = "y" }',
+    PIPELINE + BACKEND + '[models]\n"x" = [{ backend = "b", weight = 0 }]',
+    PIPELINE + BACKEND + '[models]\n"x" = [{ backend = "b", priority = -1 }]',
+    PIPELINE + BACKEND + '[models]\n"x" = ["b"]',
+    PIPELINE + BACKEND + "max_concurrent = -1",
+    PIPELINE + BACKEND + "max_queue = 1.5",
+    PIPELINE + BACKEND + "queue_timeout = 0",
     PIPELINE + BACKEND + "[anthropic]\ncache_usage = 1",
     PIPELINE + '[backends.d]\nplugins = ["demo"]\n[backends.d.demo]\ndelay = "1"\n',
     PIPELINE + "[vllm]\nx = 1\n" + BACKEND,

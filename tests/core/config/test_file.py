@@ -92,6 +92,14 @@ FAULTS = [
     (f"{PIPELINE}zzz = 3\n{BACKEND}", "[pipelines.main] key 'zzz': unknown key; valid: paths, plugins"),
     (f'[pipelines."a b"]\npaths = ["/"]\n{BACKEND}', "[pipelines.\"a b\"] key 'plugins': missing"),
     (f'[pipelines.main]\nplugins = ["x"]\n{BACKEND}', "[pipelines.main] key 'paths': missing"),
+    (
+        f"{PIPELINE}{BACKEND}[server]\ndrain_grace = -1",
+        "[server] key 'drain_grace': expected seconds from 0 up, got -1",
+    ),
+    (
+        f"{PIPELINE}{BACKEND}[server]\ndrain_timeout = inf",
+        "[server] key 'drain_timeout': expected seconds from 0 up, got inf",
+    ),
     (f"{PIPELINE}{BACKEND}ulr = 'x'", "[backends.vllm] key 'ulr': unknown key; did you mean 'url'?"),
     (f"{PIPELINE}{BACKEND}top_kk = true", "[backends.vllm] key 'top_kk': unknown key; did you mean 'top_k'?"),
     (f"{PIPELINE}{BACKEND}url = 3", "[backends.vllm] key 'url': expected a string, got an integer"),

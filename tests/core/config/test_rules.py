@@ -53,6 +53,9 @@ def test_a_pipeline_that_breaks_a_rule(changes: dict[str, Any], key: str, messag
         ({"read_timeout": -1.0}, "read_timeout", "expected seconds above 0, got -1"),
         ({"total_timeout": float("nan")}, "total_timeout", "expected seconds above 0, got nan"),
         ({"total_timeout": float("inf")}, "total_timeout", "expected seconds above 0, got inf"),
+        ({"queue_timeout": 0.0}, "queue_timeout", "expected seconds above 0, got 0"),
+        ({"max_concurrent": -1}, "max_concurrent", "expected a number from 0 up, got -1"),
+        ({"max_queue": -1}, "max_queue", "expected a number from 0 up, got -1"),
         ({"url": "http://me:pw@h"}, "url", "holds a user name, which logs would show"),
         ({"proxy": Secret("pw")}, "proxy", "does not begin with http:// or https://"),
         ({"ca": "none.pem"}, "ca", "no such file: none.pem"),
@@ -85,6 +88,11 @@ def test_a_backend_that_breaks_a_rule(changes: dict[str, Any], key: str, message
 @pytest.mark.parametrize("url", ["http://h", "https://h:8/v1/", "http://[::1]:8000/v1?api-version=1", ""])
 def test_urls_in_any_form_are_taken_as_written(url: str) -> None:
     backend = attrs.evolve(BACKEND, url=url, proxy=Secret("http://me:pw@proxy:3128"))
+    assert check_backend(backend, FOLDER) == backend
+
+
+def test_a_limit_may_be_none_and_a_queue_empty() -> None:
+    backend = attrs.evolve(BACKEND, max_concurrent=0, max_queue=0)
     assert check_backend(backend, FOLDER) == backend
 
 

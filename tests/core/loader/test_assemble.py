@@ -229,6 +229,19 @@ def test_a_backend_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
         }
 
 
+def test_what_is_known_of_a_backend_is_shared_by_pipelines_and_kept_with_its_table(tmp_path: Path) -> None:
+    text = PIPELINE + SECOND + BACKEND + TWO
+    first = loaded(tmp_path, text + "max_concurrent = 3")
+    main, second = first.pipelines
+    state = main.backs["two"].state
+    assert state is second.backs["two"].state is not main.backs["one"].state
+    assert state.places.limit == 3
+    for keys, same in (("max_concurrent = 3", True), ("max_concurrent = 4", False)):
+        (again, _) = load(config_of(tmp_path, text + keys), {"TOKEN": "hunter2"}, first).pipelines
+        assert (again.backs["two"].state is state) == same
+        assert again.backs["one"].state is main.backs["one"].state
+
+
 def test_another_certificate_is_another_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.config.rules._checked_ca", str)
     monkeypatch.setattr("core.loader.assemble.UpstreamClient", UntrustingClient)

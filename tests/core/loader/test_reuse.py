@@ -50,6 +50,16 @@ def test_a_back_part_is_its_table_its_classes_and_its_ca() -> None:
     assert made.back(config, (str,), b"another") is None
 
 
+def test_a_back_part_has_the_state_of_its_table_and_keeps_it() -> None:
+    part = BackPart(BackendConfig("b", ("x",), max_concurrent=3), (str,), b"", {})
+    assert part.state.places.limit == 3
+    made = Made(backs={"b": part})
+    again = made.back(BackendConfig("b", ("x",), max_concurrent=3), (str,), b"")
+    assert again is not None
+    assert again.state is part.state
+    assert made.back(BackendConfig("b", ("x",), max_concurrent=4), (str,), b"") is None
+
+
 def test_a_repr_tells_no_options() -> None:
     assert "hunter2" not in repr(Made({("p", "n"): FrontPart(str, {"key": "hunter2"}, "plugin")}))
 

@@ -24,6 +24,7 @@ MODELS = Models(
     }
 )
 ALL = Request("models")
+Several = tuple[Entry, ...]
 CONFIG = Config("p.toml", (), {name: BackendConfig(name, ("p",)) for name in ("one", "two", "three")})
 
 
@@ -102,6 +103,42 @@ def test_check_takes_closed_globs(name: str) -> None:
     Models({name: Entry("one")}).check(CONFIG)
 
 
+@pytest.mark.parametrize(
+    ("name", "entries", "message"),
+    [
+        ("m", (Entry("one"), Entry("oen")), "'m': no backend 'oen'; did you mean 'one'?"),
+        ("m", (), '\'"m"\': has no candidate; name one: [{ backend = "NAME" }]'),
+        (
+            "m",
+            (Entry("one", "up"), Entry("two"), Entry("one", "up")),
+            "'\"m\"': backend 'one' is a candidate twice for",
+        ),
+        ("m", (Entry("one"), Entry("one", "m")), "'\"m\"': backend 'one' is a candidate twice for the same model"),
+        ("m*", (Entry("one"), Entry("one")), "'\"m*\"': backend 'one' is a candidate twice for the same model"),
+    ],
+)
+def test_check_refuses_candidates_that_serve_nobody_or_twice(name: str, entries: Several, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Models({name: entries}).check(CONFIG)
+    assert str(caught.value).startswith(f"p.toml: [models] key {message}")
+
+
+@pytest.mark.parametrize("name", ["m", "m*"])
+def test_one_backend_may_serve_a_name_with_two_models(name: str) -> None:
+    Models({name: (Entry("one"), Entry("one", "other"), Entry("two"))}).check(CONFIG)
+
+
+def test_all_candidates_are_given_as_they_are_listed() -> None:
+    models = Models({"big*": (Entry("one", weight=3), Entry("two", "x", priority=1), Entry("three", context=9))})
+    route = models.route(Request("message", model="big-1"))
+    assert route is not None
+    assert route.candidates == (
+        Candidate("one", "big-1", weight=3),
+        Candidate("two", "x", priority=1),
+        Candidate("three", "big-1", context=9),
+    )
+
+
 FILE = """
 [pipelines.main]
 paths = ["/v1"]
@@ -111,6 +148,7 @@ plugins = ["tests.core.samples:Front", "models"]
 [models]
 "a" = { backend = "one", display_name = "A" }
 "b" = { backend = "one" }
+"c" = [{ backend = "one", weight = 2 }, { backend = "one", model = "x", priority = 1 }]
 [backends.one]
 plugins = ["tests.core.samples:Engine"]
 """
@@ -121,9 +159,11 @@ def test_the_table_is_read_from_the_file(tmp_path: Path) -> None:
     path.write_text(FILE)
     (pipeline,) = load(read_config(path, {}), {}).pipelines
     http = HTTPRequest("POST", "/messages")
-    found = [pipeline.route(http, Request("message", model=name)) for name in ("a", "b")]
-    assert [route and route.model for route in found] == ["a", "of the pipeline"]
-    assert pipeline.known_models(http) == [Model("model-one"), Model("a", "A"), Model("b", "b")]
+    found = [pipeline.route(http, Request("message", model=name)) for name in ("a", "b", "c")]
+    assert [route and route.model for route in found] == ["a", "of the pipeline", "c"]
+    assert found[2] is not None
+    assert found[2].candidates == (Candidate("one", "c", weight=2), Candidate("one", "x", priority=1))
+    assert pipeline.known_models(http) == [Model("model-one"), Model("a", "A"), Model("b", "b"), Model("c", "c")]
 
 
 @pytest.mark.parametrize(
@@ -131,8 +171,21 @@ def test_the_table_is_read_from_the_file(tmp_path: Path) -> None:
     [
         ('"a" = { bckend = "one" }', "[models] key 'a.bckend': unknown key; did you mean 'backend'?"),
         ('"q.5" = { model = "x" }', "[models] key '\"q.5\".backend': missing"),
-        ('"a" = "one"', "[models] key 'a': expected a table, got a string"),
+        ('"a" = "one"', "[models] key 'a': expected a table or a list of tables, got a string"),
         ('"a" = { backend = "oen" }', "[models] key 'a': no backend 'oen'; did you mean 'one'?"),
+        (
+            '"a" = [{ backend = "one" }, { bckend = "one" }]',
+            "[models] key 'a.1.bckend': unknown key; did you mean 'backend'?",
+        ),
+        ('"a" = [{ backend = "one" }, "one"]', "[models] key 'a.1': expected a table, got a string"),
+        ('"a" = []', '[models] key \'"a"\': has no candidate; name one: [{ backend = "NAME" }]'),
+        ('"a" = { backend = "one", weight = 0 }', "[models] key 'a.weight': expected a number above 0, got 0.0"),
+        ('"a" = { backend = "one", weight = nan }', "[models] key 'a.weight': expected a number above 0, got nan"),
+        ('"a" = { backend = "one", weight = inf }', "[models] key 'a.weight': expected a number below inf, got inf"),
+        (
+            '"a" = [{ backend = "one", priority = -1 }]',
+            "[models] key 'a.0.priority': expected a number from 0 up, got -1",
+        ),
     ],
 )
 def test_faults_are_one_line(tmp_path: Path, line: str, message: str) -> None:
@@ -168,6 +221,30 @@ async def test_a_glob_may_list_what_its_backend_serves() -> None:
             assert isinstance(asked, Awaitable)
             assert await asked == [model]
     assert [line["backend"] for line in logs] == ["down"]
+
+
+@pytest.mark.anyio
+async def test_any_candidate_of_a_glob_may_list() -> None:
+    asked: list[str] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        served = {"one": [{"id": "m-a", "max_model_len": 9}, {"id": "x"}], "two": [{"id": "m-a"}, {"id": "m-b"}]}
+        return httpx.Response(200, json={"data": served[request.url.host]})
+
+    clients = {
+        name: UpstreamClient(BackendConfig(name, ("p",), url=f"http://{name}"), httpx.MockTransport(reply))
+        for name in ("one", "two", "three")
+    }
+    models = Models({"m-*": (Entry("one", list=True), Entry("two", list=True), Entry("three")), "m-b": Entry("one")})
+    listed = models.list_models(ALL, clients)
+    assert isinstance(listed, Awaitable)
+    assert await listed == [Model("m-b", "m-b"), Model("m-a", "m-a", 0, 9)]
+    assert sorted(asked) == ["one", "two"]
+    one = models.list_models(Request("models", model="m-a"), clients)
+    assert isinstance(one, Awaitable)
+    assert await one == [Model("m-a", "m-a", 0, 9)]
+    assert models.list_models(ALL, {}) == [Model("m-b", "m-b")]
 
 
 def test_a_models_limits_go_with_the_candidate() -> None:
