@@ -28,6 +28,7 @@ NOT_ENGINES = (
     "think_tags",
     "stop_scan",
     "capture",
+    "fetch_urls",
 )
 
 

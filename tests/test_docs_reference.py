@@ -18,7 +18,7 @@ from core.chat.address import chat_url
 from core.chat.failures import failure_in
 from core.deltas import Stop, Usage
 from core.errors import ConfigError, Kind, RequestError, UpstreamError
-from core.record import Record
+from core.record import Missed, Record
 from core.request import HTTPRequest, Request
 from core.route import Candidate, Route
 from core.testing.replay import REQUEST
@@ -98,6 +98,8 @@ def test_the_fields_of_the_log_are_the_record_s() -> None:
         error=error,
         left=True,
         trace_id="4b",
+        key="alice",
+        attempts=[Missed("a", "cooling", "cooling down")],
     )
     assert sorted(named_in(column(CONFIGURATION, "| field | is |"))) == sorted(record.fields())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -35,6 +35,9 @@ It is less where the backend's `read_timeout` is: the client has its whole answe
 READING = 10.0
 """Seconds that a count waits for the texts of its documents."""
 
+Prepare = Callable[[Request, Dialect], Awaitable[Request]]
+"""What is done to the request before the body is built, where that must wait; raises GatewayError."""
+
 
 @attrs.frozen(eq=False)
 class Call:
@@ -58,6 +61,7 @@ class Call:
     url: str = ""
     problem: Problems | None = None
     usual: Usual | None = None
+    prepare: tuple[Prepare, ...] = ()
     _opened: Opened | None = attrs.field(default=None, alias="_opened", kw_only=True, repr=False)
 
     def body(self) -> dict[str, Any]:
@@ -77,8 +81,14 @@ class Call:
         return self.url
 
     async def ready(self) -> Self:
-        """This call with its PDFs read where their text is sent. Raises GatewayError for one that cannot be."""
-        request = await with_document_texts(self.request, self.client.dialect(self.dialect), self.client.documents)
+        """This call, prepared, and its PDFs read where their text is sent.
+
+        Raises GatewayError for what cannot be sent.
+        """
+        request, dialect = self.request, self.client.dialect(self.dialect)
+        for step in self.prepare:
+            request = await step(request, dialect)
+        request = await with_document_texts(request, dialect, self.client.documents)
         return self if request is self.request else attrs.evolve(self, request=request)
 
     async def __aenter__(self) -> AsyncIterator[list[Chunk]]:

@@ -25,7 +25,8 @@ def data_part(block: DocumentBlock, path: str, dialect: Dialect) -> dict[str, An
     """
     if block.url or block.file_id:
         kind = "a document by URL is not fetched" if block.url else "files by id are not kept"
-        raise RequestError(f"{path}.source: {kind} here; send the document as base64 or as text")
+        remedy = ", or have the gateway's operator list the plugin fetch_urls" if block.url else ""
+        raise RequestError(f"{path}.source: {kind} here; send the document as base64 or as text{remedy}")
     media_type = _media_type(block)
     if media_type.startswith(_TEXTS):
         try:

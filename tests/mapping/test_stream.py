@@ -142,4 +142,5 @@ def test_headers(wire: Wire) -> None:
         "cache-control": "no-cache",
         "x-accel-buffering": "no",
         "request-id": "req_1",
+        "x-hookline-backend": "upstream",
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.testing import Assembly, MockUpstream, UpstreamAnswer, UpstreamReply, replay
 from tests.core.chat.pdfs import pdf_of
 from tests.mapping.wire import BACKENDS, HI, F, Wire
 
@@ -66,8 +67,22 @@ def test_image_url(wire: Wire) -> None:
     assert wire.messages(turn) == [{"role": "user", "content": [LINKED]}]
     for backend in ("ollama", "lm_studio"):
         assert wire.refused(backend, messages=[turn]) == (
-            "messages.0.content.0.source: this model takes no images by URL, only as base64"
+            "messages.0.content.0.source: this model takes no images by URL, only as base64; "
+            "where the gateway's operator lists the plugin fetch_urls for it, they are fetched"
         )
+
+
+def test_fetched_urls() -> None:
+    image = UpstreamReply(base64.b64decode(PNG), content_type="image/png")
+    document = UpstreamReply(pdf_of("Hello page"), content_type="application/pdf")
+    for kind, file, content in (("image", image, [INLINE]), ("document", document, "Hello page")):
+        with MockUpstream(file).in_thread() as server:
+            rules = {"allow_http": True, "ports": [int(server.root.rpartition(":")[2])], "networks": ["127.0.0.0/8"]}
+            turn = user({"type": kind, "source": {"type": "url", "url": f"{server.root}/a"}})
+            for backend in ("ollama", "lm_studio"):
+                assembly = Assembly([backend, "fetch_urls"], {"fetch_urls": rules})
+                reply = replay(assembly, [UpstreamAnswer().wire(stream=False)], request={"messages": [turn]})
+                assert reply.sent["messages"] == [{"role": "user", "content": content}]
 
 
 @pytest.mark.parametrize(

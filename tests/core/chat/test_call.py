@@ -98,6 +98,28 @@ async def test_a_wrapper_may_change_it() -> None:
     assert [exchange.json["max_tokens"] for exchange in other.exchanges] == [7]
 
 
+async def test_what_is_to_be_waited_for_changes_the_request_in_turn() -> None:
+    seen: list[tuple[int | None, str]] = []
+
+    async def double(request: Request, dialect: Dialect) -> Request:
+        await anyio.lowlevel.checkpoint()
+        seen.append((request.max_tokens, dialect.images))
+        return attrs.evolve(request, max_tokens=2 * (request.max_tokens or 1))
+
+    async def refuse(request: Request, dialect: Dialect) -> Request:
+        raise RequestError("not this")
+
+    async with MockUpstream() as upstream, client_of(upstream.url, dialect={"images": "data"}) as client:
+        call = Call(attrs.evolve(HI, max_tokens=3), ROUTE, client, prepare=(double, double))
+        assert seen == []
+        async with call as batches:
+            assert [batch async for batch in batches]
+        with pytest.raises(RequestError, match="not this"):
+            await attrs.evolve(call, prepare=(*call.prepare, refuse)).__aenter__()
+    assert seen == [(3, "data"), (6, "data")] * 2
+    assert [exchange.json["max_tokens"] for exchange in upstream.exchanges] == [12]
+
+
 async def test_nothing_is_sent_before_it_is_entered_nor_for_what_cannot_be_said() -> None:
     deep: dict[str, Any] = {}
     for _ in range(100_000):

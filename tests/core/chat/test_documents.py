@@ -51,7 +51,8 @@ def test_a_pdf_is_passed_on_where_files_are_taken(title: str, name: str) -> None
         ),
         (
             DocumentBlock(url="https://host/a.pdf"),
-            "p.source: a document by URL is not fetched here; send the document as base64 or as text",
+            "p.source: a document by URL is not fetched here; send the document as base64 or as text, or "
+            "have the gateway's operator list the plugin fetch_urls",
         ),
         (
             DocumentBlock(file_id="file_1"),

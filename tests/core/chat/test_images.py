@@ -44,7 +44,8 @@ REFUSED: list[tuple[ImageBlock, Dialect, str]] = [
 def test_an_image_that_is_not_taken(block: ImageBlock, dialect: Dialect, fault: str) -> None:
     with pytest.raises(RequestError) as caught:
         image_part(block, "messages.0.content.1", dialect)
-    assert caught.value.message == f"messages.0.content.1.source: {fault}"
+    remedy = "; where the gateway's operator lists the plugin fetch_urls for it, they are fetched"
+    assert caught.value.message == f"messages.0.content.1.source: {fault}{remedy * ('by URL' in fault)}"
     noted: dict[str, Any] = image_part(block, "messages.0.content.1", dialect, noted=True)
     assert noted == {"type": "text", "text": f"[An image was here that cannot be shown: {fault}]"}
 

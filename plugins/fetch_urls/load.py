@@ -1,0 +1,89 @@
+"""All files of one request: at the same time, within its limits, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import anyio
+import attrs
+
+from plugins.fetch_urls.errors import BusyError, FetchError, LimitError
+from plugins.fetch_urls.fetch import Allowance, Fetcher
+from plugins.fetch_urls.kept import Kept, Outcome
+from plugins.fetch_urls.kinds import Wanted
+
+OF_ONE: Final = 4
+"""Files of one request that are fetched at the same time: others want some, too."""
+
+
+@attrs.frozen
+class Limits:
+    """What one request may ask for."""
+
+    urls: int
+    total_bytes: int
+    seconds: float
+    at_once: int
+    """Fetches of all requests at the same time."""
+
+
+class Loader:
+    """Fetches what requests want; what was fetched lately comes from `kept`."""
+
+    def __init__(self, fetcher: Fetcher, kept: Kept, limits: Limits) -> None:
+        self._fetcher = fetcher
+        self._kept = kept
+        self._limits = limits
+        self._turns = anyio.Semaphore(limits.at_once)
+
+    async def load(self, wanted: Sequence[Wanted]) -> Mapping[Wanted, Outcome]:
+        """What came of each; of more than the limit the first are fetched. The time's end is an outcome, too."""
+        limits = self._limits
+        allowance = Allowance(limits.total_bytes)
+        own = anyio.Semaphore(OF_ONE)
+        begun: set[Wanted] = set()
+        found: dict[Wanted, Outcome] = {}
+
+        async def load_one(each: Wanted) -> None:
+            async with own, self._turns:
+                begun.add(each)
+                found[each] = await self._one(each, allowance)
+
+        with anyio.move_on_after(limits.seconds):
+            async with anyio.create_task_group() as group:
+                for each in wanted[: limits.urls]:
+                    if self._kept.get(each) is None:
+                        group.start_soon(load_one, each)
+                    else:
+                        found[each] = await self._one(each, allowance)
+        for each in wanted[: limits.urls]:
+            if each not in found:
+                found[each] = self._late(each, begun=each in begun)
+        for each in wanted[limits.urls :]:
+            found[each] = LimitError(f"this request names more than {limits.urls} files to be fetched")
+        return found
+
+    async def _one(self, wanted: Wanted, allowance: Allowance) -> Outcome:
+        try:
+            outcome = self._kept.get(wanted)
+            if outcome is None:
+                outcome = await self._fetcher.fetch(wanted, allowance)
+                self._kept.put(wanted, outcome)
+            elif not isinstance(outcome, FetchError):
+                allowance.take(outcome.size)
+        except FetchError as error:
+            if isinstance(error, LimitError):
+                return error.with_traceback(None)
+            # Without its causes, whose frames hold what had come.
+            outcome = FetchError(str(error))
+            self._kept.put(wanted, outcome)
+        return outcome
+
+    def _late(self, wanted: Wanted, *, begun: bool) -> FetchError:
+        text = f"it did not come within {self._limits.seconds:g} seconds"
+        if not begun:
+            return BusyError(f"{text}, for many others are being fetched; try again")
+        error = FetchError(text)
+        self._kept.put(wanted, error)
+        return error

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import anyio
+import attrs
+import pytest
+
+from plugins.fetch_urls.errors import BusyError, FetchError, LimitError
+from plugins.fetch_urls.fetch import Allowance
+from plugins.fetch_urls.kept import Kept
+from plugins.fetch_urls.kinds import Fetched, Wanted
+from plugins.fetch_urls.load import OF_ONE, Limits, Loader
+
+pytestmark = pytest.mark.anyio
+
+MANY = [Wanted("image", f"https://a.example/{number}") for number in range(12)]
+FILE = Fetched("image/png", "QUJD")
+
+
+@attrs.define(eq=False)
+class Fake:
+    """A fetcher without a network."""
+
+    answer: Callable[[Wanted], Fetched | Exception] = attrs.field(default=lambda _: FILE)
+    hold: anyio.Event | None = None
+    asked: list[Wanted] = attrs.field(factory=list)
+    now: int = 0
+    most: int = 0
+
+    async def fetch(self, wanted: Wanted, allowance: Allowance) -> Fetched:
+        self.asked.append(wanted)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await anyio.lowlevel.checkpoint()
+            if self.hold is not None:
+                await self.hold.wait()
+            allowance.take(3)
+        finally:
+            self.now -= 1
+        answer = self.answer(wanted)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def loader(fake: Fake, kept: Kept | None = None, **limits: Any) -> Loader:
+    given = {"urls": 20, "total_bytes": 1000, "seconds": 10.0, "at_once": 16, **limits}
+    return Loader(fake, kept or Kept(10**6, 300), Limits(**given))  # type: ignore[arg-type]
+
+
+async def test_each_is_fetched_once_and_then_kept() -> None:
+    fake = Fake()
+    given = loader(fake)
+    assert await given.load(MANY) == dict.fromkeys(MANY, FILE)
+    assert fake.asked == MANY
+    assert await given.load(MANY) == dict.fromkeys(MANY, FILE)
+    assert fake.asked == MANY
+
+
+async def test_a_failure_is_kept_too_without_what_it_holds() -> None:
+    def fail(_: Wanted) -> Exception:
+        error = FetchError("it is gone")
+        error.__cause__ = OSError("inside")
+        return error
+
+    fake = Fake(fail)
+    given = loader(fake)
+    for _ in range(2):
+        (outcome,) = (await given.load(MANY[:1])).values()
+        assert str(outcome) == "it is gone"
+        assert isinstance(outcome, FetchError)
+        assert (outcome.__cause__, outcome.__traceback__) == (None, None)
+    assert len(fake.asked) == 1
+
+
+async def test_one_request_takes_few_places() -> None:
+    fake = Fake()
+    await loader(fake).load(MANY)
+    assert fake.most == OF_ONE
+
+
+async def test_all_requests_take_so_many_places() -> None:
+    fake = Fake()
+    given = loader(fake, at_once=6)
+    async with anyio.create_task_group() as group:
+        for start in (0, 4, 8):
+            group.start_soon(given.load, MANY[start : start + 4])
+    assert fake.most == 6
+    assert len(fake.asked) == 12
+
+
+async def test_more_than_the_limit_are_not_fetched() -> None:
+    fake = Fake()
+    found = await loader(fake, urls=3).load(MANY[:5])
+    assert fake.asked == MANY[:3]
+    assert [str(found[each]) for each in MANY[3:5]] == ["this request names more than 3 files to be fetched"] * 2
+    assert all(isinstance(found[each], LimitError) for each in MANY[3:5])
+
+
+async def test_bytes_together_are_limited_also_where_they_were_kept() -> None:
+    fake = Fake()
+    given = loader(fake, total_bytes=7)
+
+    def failed(found: Mapping[Wanted, object]) -> int:
+        return sum(isinstance(outcome, LimitError) for outcome in found.values())
+
+    assert failed(await given.load(MANY[:3])) == 1
+    assert failed(await given.load(MANY[:2])) == 0
+    await given.load(MANY[2:3])
+    asked = len(fake.asked)
+    assert failed(await given.load(MANY[:3])) == 1
+    assert len(fake.asked) == asked
+
+
+async def test_the_time_is_one_for_all() -> None:
+    fake = Fake(hold=anyio.Event())
+    kept = Kept(10**6, 300)
+    kept.put(MANY[11], FILE)
+    found = await loader(fake, kept, seconds=0.02).load(MANY)
+    assert found[MANY[11]] == FILE
+    assert [str(found[each]) for each in MANY[:OF_ONE]] == ["it did not come within 0.02 seconds"] * OF_ONE
+    assert all(isinstance(found[each], BusyError) for each in MANY[OF_ONE:11])
+    assert fake.now == 0
+    fake.hold = None
+    again = await loader(fake, kept).load(MANY)
+    assert isinstance(again[MANY[0]], FetchError), "a slow one is not waited for at every turn"
+    assert again[MANY[OF_ONE]] == FILE, "nothing was learned of those that had no turn"
+
+
+async def test_who_leaves_gives_the_places_back() -> None:
+    fake = Fake(hold=anyio.Event())
+    given = loader(fake, at_once=2)
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as group:
+            group.start_soon(given.load, MANY[:4])
+            await anyio.wait_all_tasks_blocked()
+            assert fake.now == 2
+            scope.cancel()
+    assert fake.now == 0
+    fake.hold = None
+    assert await given.load(MANY) == dict.fromkeys(MANY, FILE)
+
+
+async def test_other_exceptions_are_no_outcome() -> None:
+    with pytest.raises(ExceptionGroup):
+        await loader(Fake(lambda _: ZeroDivisionError())).load(MANY[:1])
