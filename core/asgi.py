@@ -18,7 +18,7 @@ from core.cut import Cut
 from core.errors import GatewayError, RequestError
 from core.gateway import Gateway, going
 from core.generations import Generations
-from core.health import health_page
+from core.health import METHODS, health_page
 from core.identity import fresh_id
 from core.orphan import shutdown_asked
 from core.page import Page
@@ -36,6 +36,8 @@ class ASGIApp:
     """The application that Hypercorn runs. With a `file`, what changes there is taken up while it runs."""
 
     def __init__(self, gateway: Gateway, file: ConfigFile | None = None) -> None:
+        self.leaving = False
+        """Whether no more requests are wanted, though they are served: `/readyz` says so."""
         self.draining = False
         self._generations = Generations(gateway)
         self._reloader = Reloader(file, self._generations) if file is not None else None
@@ -48,14 +50,27 @@ class ASGIApp:
         return self._generations.current.gateway
 
     @property
+    def drain_grace(self) -> float:
+        """Seconds in which all is still served once no more requests are wanted."""
+        return self.gateway.server.drain_grace
+
+    @property
     def drain_timeout(self) -> float:
         """Seconds that running requests have left once draining began."""
         return self.gateway.server.drain_timeout
 
+    def begin_grace(self) -> None:
+        """The server shall end soon: `/readyz` says no, each answer is its connection's last, nothing is reloaded."""
+        if not self.leaving:
+            self.leaving = True
+            if self._reloader is not None:
+                self._reloader.close()
+            structlog.get_logger().info("leaving", pid=os.getpid(), requests=len(self._open), seconds=self.drain_grace)
+
     def begin_drain(self) -> None:
         """The server shall end: what runs may finish within `drain_timeout`, and is then ended with an error."""
         if not self.draining:
-            self.draining = True
+            self.leaving = self.draining = True
             if self._reloader is not None:
                 self._reloader.close()
             structlog.get_logger().info(
@@ -118,8 +133,8 @@ class ASGIApp:
 
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
-        if scope["method"] in {"GET", "HEAD"} and (page := health_page(path, ready=not self.draining)):
-            await _send_page(send, page, head=scope["method"] == "HEAD")
+        if page := health_page(scope["method"], path, ready=not self.leaving):
+            await _send_page(send, page, scope)
             return
         # A task group for the request and its watcher would cost as much as the whole mapping.
         with self._generations.current as gateway:
@@ -168,7 +183,7 @@ class ASGIApp:
             client=f"{client[0]}:{client[1]}" if client else "",
         )
         # A body that was not read to its end spoils an HTTP/1 connection for the next request.
-        sink.close = (refusal is not None or self.draining) and scope["http_version"].startswith("1")
+        sink.close = (refusal is not None or self.leaving) and scope["http_version"].startswith("1")
         watch = asyncio.get_running_loop().create_task(_watch(receive, sink))
         try:
             await gateway.handle(http, sink, refusal)
@@ -193,10 +208,14 @@ def _late(seconds: float) -> RequestError:
     return RequestError(f"the request's body did not come within {seconds:g} seconds", status=408)
 
 
-async def _send_page(send: Send, page: Page, *, head: bool) -> None:
+async def _send_page(send: Send, page: Page, scope: MutableMapping[str, Any]) -> None:
     headers = [(b"content-type", page.content_type.encode()), (b"content-length", b"%d" % len(page.body))]
+    if page.status == 405:
+        headers.append((b"allow", ", ".join(METHODS).encode()))
+        if scope["http_version"].startswith("1"):
+            headers.append((b"connection", b"close"))  # there may be a body, which nobody reads
     await send({"type": "http.response.start", "status": page.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if head else page.body, "more_body": False})
+    await send({"type": "http.response.body", "body": page.body if scope["method"] != "HEAD" else b""})
 
 
 async def _read(headers: Sequence[tuple[bytes, bytes]], receive: Receive, limit: int) -> bytes | None:

@@ -29,6 +29,8 @@ class Child:
         """When it began to serve, by the monotonic clock."""
         self.drain = DRAIN
         """Seconds that it takes at most to drain."""
+        self.grace = 0.0
+        """Seconds in which it goes on serving before it drains."""
         self.reason = ""
         """Why it failed, in one line, as far as it said."""
         self._reload = False
@@ -80,11 +82,11 @@ class Child:
         if self._process.exitcode is None:
             os.kill(self.pid, number)
 
-    def _heard(self, word: str, value: Any) -> None:
+    def _heard(self, word: str, *values: Any) -> None:
         if word == "failed":
-            self.reason = " ".join(str(value).split())
+            self.reason = " ".join(str(values[0]).split())
             return
-        self.drain = value
+        self.drain, self.grace = values
         if word == "ready":
             self.ready_since = time.monotonic()
             if self._reload:

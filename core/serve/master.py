@@ -62,9 +62,11 @@ class Master:
         """When the workers that are left are killed; None: the server is not ending; 0: now, whatever they say."""
         self._failure: str | None = None
         self._began_end = 0.0
+        self._hurried = False
+        """Whether the workers were told to drain without grace."""
 
     def run(self) -> None:
-        """Serve until SIGTERM or SIGINT; a second one ends at once. SIGHUP makes all workers reload.
+        """Serve until SIGTERM or SIGINT; one more ends the time of grace, one after it all. SIGHUP: all workers reload.
 
         Raises ServerError when a worker fails before all have been ready. No worker is left behind in any case.
         """
@@ -112,6 +114,8 @@ class Master:
                 child.reload()
         elif self._kill_at is None:
             self._end()
+        elif not self._hurried and time.monotonic() < self._began_end + self._grace():
+            self._hurry()
         else:
             self._kill_at = 0.0
 
@@ -157,17 +161,33 @@ class Master:
 
     def _end(self, failure: str | None = None) -> None:
         # Our copies of the sockets first: while one is open the system takes connections that nobody will serve.
-        self._doors.close()
+        if self._grace() and failure is None:
+            self._doors.let_go()
+        else:
+            self._doors.close()
         self._failure = failure
         self._began_end = time.monotonic()
         for place in self._places:
             place.due = None
         for child in self._children():
             child.send(signal.SIGTERM)
+        if self._grace() and failure is not None:
+            self._hurry()
         self._kill_at = self._latest()
 
+    def _hurry(self) -> None:
+        self._hurried = True
+        self._began_end = time.monotonic()
+        for child in self._children():
+            # No second SIGTERM: two that come close together are one.
+            child.send(signal.SIGUSR1)
+
+    def _grace(self) -> float:
+        return 0.0 if self._hurried else max((child.grace for child in self._children()), default=0.0)
+
     def _latest(self) -> float:
-        return self._began_end + PATIENCE + max((child.drain for child in self._children()), default=0.0)
+        drain = max((child.drain for child in self._children()), default=0.0)
+        return self._began_end + PATIENCE + self._grace() + drain
 
     def _kill_late(self) -> None:
         if self._kill_at is not None and self._kill_at <= time.monotonic() and self._children():

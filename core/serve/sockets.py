@@ -35,10 +35,14 @@ class Doors:
         """Where a client finds them, as binds: a port that was 0 is the one that the system chose."""
         return tuple(map(_address, self.sockets))
 
-    def close(self) -> None:
-        """Close them and remove the Unix sockets' names; what was closed stays so."""
+    def let_go(self) -> None:
+        """Close them; the Unix sockets' names stay for the workers that still listen there."""
         for sock in self.sockets:
             sock.close()
+
+    def close(self) -> None:
+        """Close them and remove the Unix sockets' names; what was closed stays so."""
+        self.let_go()
         for path, inode in self._paths:
             with suppress(OSError):
                 if Path(path).stat().st_ino == inode:

@@ -21,34 +21,22 @@ from hypercorn.config import Config
 from hypercorn.typing import AppWrapper, LifespanState
 from hypercorn.utils import LifespanFailureError
 
+from core.serve.ending import Ending, Leaving, Tell
 from core.serve.reception import Reception
 from core.serve.settings import ServerOptions, protocol_config
 
 GRACE: Final = 1.0
 """Seconds that answers have, after the application's own limit for draining, to reach their clients."""
-END: Final = 9.5
-"""Seconds after that limit at which the process ends whatever still runs; less than the master waits."""
 
 
-class Application(Protocol):
-    """What a worker serves: an ASGI application that can be told to end. Both methods are called in the event loop."""
-
-    @property
-    def drain_timeout(self) -> float:
-        """Seconds that running requests have once it drains."""
-
-    def begin_drain(self) -> None:
-        """Finish the running requests within `drain_timeout`; may be called again."""
+class Application(Leaving, Protocol):
+    """What a worker serves: an ASGI application that can be told to end, and to reload in the event loop."""
 
     def reload(self) -> None:
         """Read the configuration again."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection's lifespan or request, as ASGI says."""
-
-
-Tell = Callable[..., None]
-"""Says something to the master: `ready` or `drains` with the seconds, or `failed` with the reason."""
 
 
 def work(options: ServerOptions, sockets: Sequence[socket.socket], pipe: Connection) -> None:
@@ -80,26 +68,19 @@ def work(options: ServerOptions, sockets: Sequence[socket.socket], pipe: Connect
 
 
 async def serve(application: Application, options: ServerOptions, sockets: Sequence[socket.socket], tell: Tell) -> None:
-    """Serve until SIGTERM, then drain. Raises LifespanFailureError when the application cannot start."""
+    """Serve until SIGTERM, then drain after the grace, which SIGUSR1 ends. Raises LifespanFailureError at the start."""
     loop = asyncio.get_running_loop()
-    ending = asyncio.Event()
-
-    def end() -> None:
-        if not ending.is_set():
-            ending.set()
-            tell("drains", application.drain_timeout)
-            _end_for_certain(application.drain_timeout + END)
-            application.begin_drain()
-
-    loop.add_signal_handler(signal.SIGTERM, end)
+    ending = Ending(application, tell, _end_for_certain)
+    loop.add_signal_handler(signal.SIGTERM, ending.begin)
+    loop.add_signal_handler(signal.SIGUSR1, ending.hurry)
     loop.add_signal_handler(signal.SIGHUP, application.reload)
     config = protocol_config(options)
     wrapped = ASGIWrapper(application)
     async with running(wrapped, config) as state:
         reception = Reception(wrapped, config, sockets, state, options.stall)
         reception.open()
-        tell("ready", application.drain_timeout)
-        await ending.wait()
+        tell("ready", application.drain_timeout, application.drain_grace)
+        await ending.drains.wait()
         await reception.drain(application.drain_timeout + GRACE)
 
 

@@ -88,7 +88,7 @@ async def test_a_stream_has_no_length_and_comes_piece_by_piece() -> None:
     served, _ = gateway(hello)
     peer = Peer(data(b""))
     await ASGIApp(served)(scope("/api/stream"), peer.receive, peer.send)
-    assert [name for name, _ in peer.sent[0]["headers"]] == [b"x-kind"]
+    assert [name for name, _ in peer.sent[0]["headers"]] == [b"x-kind", b"x-hookline-backend"]
     assert [(event["body"], event["more_body"]) for event in peer.sent[1:]] == [
         (b"hello", True),
         (b"<end_turn>", False),
@@ -255,6 +255,36 @@ async def test_health_and_readiness() -> None:
     app.begin_drain()
     assert await get(app, "/healthz") == (200, b"ok\n")
     assert await get(app, "/readyz") == (503, b"draining\n")
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+async def test_health_and_readiness_are_only_read(path: str, version: str) -> None:
+    served, upstream = gateway(hello)
+    peer = Peer(data(b"", more=True))
+    await ASGIApp(served)(scope(path, method="POST", http_version=version), peer.receive, peer.send)
+    assert (peer.sent[0]["status"], peer.body) == (405, b"method not allowed\n")
+    assert (b"allow", b"GET, HEAD") in peer.sent[0]["headers"]
+    assert ((b"connection", b"close") in peer.sent[0]["headers"]) is (version == "1.1")
+    assert upstream.log == []
+
+
+async def test_in_the_grace_all_is_served_but_no_more_is_wanted() -> None:
+    served, _ = gateway(hello, server=ServerConfig(drain_grace=3, drain_timeout=0.02))
+    app = ASGIApp(served)
+    assert app.drain_grace == 3
+    with capture_logs() as logs:
+        app.begin_grace()
+        app.begin_grace()
+        assert await get(app, "/healthz") == (200, b"ok\n")
+        assert await get(app, "/readyz") == (503, b"draining\n")
+        peer = Peer(data(b""))
+        await app(scope(), peer.receive, peer.send)
+    assert peer.body == b"hello<end_turn>"
+    assert (b"connection", b"close") in peer.sent[0]["headers"]
+    assert not app.draining
+    assert [line["event"] for line in logs] == ["leaving", "request"]
+    assert logs[0]["seconds"] == 3
 
 
 async def test_draining_ends_what_runs_when_its_time_is_over() -> None:

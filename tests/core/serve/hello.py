@@ -13,14 +13,19 @@ import orjson
 class Hello:
     """POST: the body, the method and the path come back as JSON; other paths see below."""
 
+    drain_grace = 0.0
     drain_timeout = 0.5
 
     def __init__(self) -> None:
+        self.leaving = False
         self.draining = asyncio.Event()
         self.left = asyncio.Event()
         """Set when a stream is over."""
         self.reloads = 0
         self.seen: list[tuple[str, str]] = []
+
+    def begin_grace(self) -> None:
+        self.leaving = True
 
     def begin_drain(self) -> None:
         self.draining.set()

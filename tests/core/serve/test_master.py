@@ -23,7 +23,7 @@ class Worker:
     def __init__(self, *, obedient: bool = True) -> None:
         self.obedient = obedient
         self.ready_since: float | None = None
-        self.drain = 0.0
+        self.drain = self.grace = 0.0
         self.reason = ""
         self.pid = 7
         self.got: list[str] = []
@@ -60,7 +60,8 @@ class Worker:
 
     def send(self, number: signal.Signals) -> None:
         self.got.append(number.name)
-        if number == signal.SIGKILL or (number == signal.SIGTERM and self.obedient):
+        wait = self.grace and number == signal.SIGTERM
+        if number == signal.SIGKILL or (self.obedient and not wait):
             self.end(f"signal {number.name}")
 
     def ready(self, since: float = 0.0) -> None:
@@ -133,6 +134,67 @@ def test_a_second_signal_ends_at_once(doors: Doors) -> None:
         made = run(doors, 2, stubborn, on_ready)
     assert [worker.got for worker in made] == [["SIGTERM", "SIGKILL"]] * 2
     assert [log["event"] for log in logs] == ["workers are killed"]
+
+
+def test_a_second_signal_ends_the_grace(doors: Doors) -> None:
+    def graceful(_: int, worker: Worker) -> None:
+        worker.grace = worker.drain = 100.0
+        worker.ready()
+
+    def on_ready() -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    made = run(doors, 2, graceful, on_ready)
+    assert [worker.got for worker in made] == [["SIGTERM", "SIGUSR1"]] * 2
+    assert doors.sockets[0].fileno() == -1
+
+
+def test_a_third_signal_ends_at_once(doors: Doors) -> None:
+    def stubborn(_: int, worker: Worker) -> None:
+        worker.obedient, worker.grace, worker.drain = False, 100.0, 100.0
+        worker.ready()
+
+    def on_ready() -> None:
+        for _ in range(3):
+            signal.raise_signal(signal.SIGTERM)
+
+    with capture_logs() as logs:
+        made = run(doors, 1, stubborn, on_ready)
+    assert made[0].got == ["SIGTERM", "SIGUSR1", "SIGKILL"]
+    assert [log["event"] for log in logs] == ["workers are killed"]
+
+
+def test_the_grace_is_no_time_to_kill_in(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    began: list[float] = []
+
+    def stubborn(_: int, worker: Worker) -> None:
+        worker.obedient, worker.grace, worker.drain = False, 0.2, 0.1
+        worker.ready()
+
+    def on_ready() -> None:
+        began.append(time.monotonic())
+        signal.raise_signal(signal.SIGTERM)
+
+    made = run(doors, 1, stubborn, on_ready)
+    assert made[0].got == ["SIGTERM", "SIGKILL"]
+    assert time.monotonic() - began[0] >= 0.35
+
+
+def test_a_failure_at_the_start_knows_no_grace(doors: Doors) -> None:
+    made: list[Worker] = []
+
+    def second_fails(number: int, worker: Worker) -> None:
+        worker.grace = 100.0
+        if number == 1:
+            worker.ready()
+        else:
+            worker.end("signal SIGSEGV")
+
+    with pytest.raises(ServerError):
+        run(doors, 2, second_fails, lambda: pytest.fail("not all were ready"), made)
+    assert made[0].got == ["SIGTERM", "SIGUSR1"]
 
 
 def test_who_does_not_end_in_time_is_killed(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:

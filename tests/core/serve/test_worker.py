@@ -16,8 +16,9 @@ from hypercorn.utils import LifespanFailureError
 from structlog.testing import capture_logs
 
 from core.serve import worker
+from core.serve.ending import END
 from core.serve.settings import ServerOptions, protocol_config
-from core.serve.worker import END, loop_factory, running, serve, work
+from core.serve.worker import loop_factory, running, serve, work
 from tests.core.serve.hello import Hello
 from tests.core.serve.served import WITHIN, Client, request, true
 
@@ -34,7 +35,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def _signals() -> Iterator[None]:
-    numbers = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1)
     before = [signal.getsignal(number) for number in numbers]
     yield
     for number, handler in zip(numbers, before, strict=True):
@@ -48,7 +49,7 @@ async def test_it_serves_reloads_and_drains(ends: list[float]) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     told: list[tuple[Any, ...]] = []
     serving = asyncio.create_task(serve(app, HELLO, [listener], lambda *words: told.append(words)))
-    await true(lambda: told == [("ready", 0.5)])
+    await true(lambda: told == [("ready", 0.5, 0.0)])
     sock = socket.create_connection(listener.getsockname())
     sock.setblocking(False)
     client = Client(sock)
@@ -60,9 +61,34 @@ async def test_it_serves_reloads_and_drains(ends: list[float]) -> None:
     assert (await client.rest()).endswith(b"last\r\n0\r\n\r\n")
     async with asyncio.timeout(WITHIN):
         await serving
-    assert told == [("ready", 0.5), ("drains", 0.5)]
+    assert told == [("ready", 0.5, 0.0), ("drains", 0.5, 0.0)]
     assert ends == [0.5 + END]
     assert listener.fileno() == -1
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("_signals")
+async def test_it_takes_connections_in_the_grace_until_that_is_over_or_it_shall_hurry(ends: list[float]) -> None:
+    app = Hello()
+    app.drain_grace = 60.0
+    listener = socket.create_server(("127.0.0.1", 0))
+    told: list[tuple[Any, ...]] = []
+    serving = asyncio.create_task(serve(app, HELLO, [listener], lambda *words: told.append(words)))
+    await true(lambda: told == [("ready", 0.5, 60.0)])
+    os.kill(os.getpid(), signal.SIGTERM)
+    await true(lambda: app.leaving)
+    sock = socket.create_connection(listener.getsockname())
+    sock.setblocking(False)
+    client = Client(sock)
+    await client.send(request("/drain"))
+    await client.until(b"first ")
+    assert not app.draining.is_set()
+    os.kill(os.getpid(), signal.SIGUSR1)
+    assert (await client.rest()).endswith(b"last\r\n0\r\n\r\n")
+    async with asyncio.timeout(WITHIN):
+        await serving
+    assert told[1:] == [("drains", 0.5, 60.0)]
+    assert ends == [60.5 + END]
 
 
 @pytest.mark.anyio
@@ -106,7 +132,7 @@ def test_a_worker_leaves_signals_to_its_master_and_survives_its_silence(monkeypa
 
     async def served(application: Any, options: Any, sockets: Any, tell: Any) -> None:
         handlers.extend(map(signal.getsignal, (signal.SIGINT, signal.SIGHUP)))
-        tell("ready", 1.0)
+        tell("ready", 1.0, 0.0)
 
     monkeypatch.setattr(worker, "serve", served)
     work(HELLO, [], theirs)
