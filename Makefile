@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 BIND ?= 127.0.0.1:8080
 # Tests with limits of time, and load of their own: they have the machine to themselves.
-ALONE := tests/faults tests/soak
+ALONE := tests/deploy tests/faults tests/soak
 
 .PHONY: help install serve test lint format types unit bench soak clean
 

@@ -40,3 +40,15 @@ def test_a_bare_hypercorn_prints_nothing_but_that_line(tmp_path: Path) -> None:
     result = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
     assert result.stdout == ""
     assert set(result.stderr.splitlines()) == {f"{path}: {FAULT}"}
+
+
+def test_a_plugins_directory_of_the_user_s_takes_the_place_of_none_of_ours(tmp_path: Path) -> None:
+    front = '[pipelines.m]\npaths = ["/v1"]\nplugins = ["anthropic", "models"]\n'
+    path = write(tmp_path, f'{front}[models]\n"m" = {{ backend = "d" }}\n[backends.d]\nplugins = ["demo"]\n')
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "__init__.py").write_text("raise SystemExit('taken')")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import core.app, plugins.models; print('ours')"
+    command = [sys.executable, "-P", "-c", code, str(tmp_path)]
+    environ = {**os.environ, "PIPELINES_TOML": str(path)}
+    result = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.stdout, result.stderr) == ("ours\n", "")

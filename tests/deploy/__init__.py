@@ -1,0 +1,1 @@
+"""Two replicas behind HAProxy, with the very file of docs/examples."""
