@@ -12,6 +12,7 @@ import attrs
 
 from core.config.file import read_config
 from core.loader import Loaded, load
+from core.loader.guards import check_guards
 
 _ABSENT: Final = b""
 
@@ -42,6 +43,7 @@ class ConfigFile:
         self._tried = self._last = state = self._look()
         self._served = None
         loaded = load(read_config(self.path, self._environ), self._environ, previous)
+        check_guards(loaded, self._environ)
         self._served = state.digest
         return loaded
 

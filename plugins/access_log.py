@@ -25,11 +25,11 @@ _CREDENTIALS: Final = frozenset(
 )
 """Headers whose value is a secret of the client's."""
 
-_SIGNS: Final = ("sk-", "sk_", "xai-", "hf_", "AIza", "eyJ", "earer ", "@", "=")
+_SIGNS: Final = ("hl-", "sk-", "sk_", "xai-", "hf_", "AIza", "eyJ", "earer ", "@", "=")
 """One of them is in whatever `_KEY` and `_VALUE` find, and to look for them is cheaper."""
 
-_KEY: Final = re.compile(r"\b(?:sk[-_]|gsk_|xai-|hf_|AIza|eyJ)[\w.~+/-]{12,}")
-"""The keys of providers, and JSON web tokens."""
+_KEY: Final = re.compile(r"(?:\b(?:sk[-_]|gsk_|xai-|hf_|AIza|eyJ)|hl-[0-9a-z]{4,32}-)[\w.~+/-]{12,}")
+"""The keys of providers, JSON web tokens, and our own keys."""
 
 _VALUE: Final = re.compile(
     r"([?&;][\w-]*(?:key|token|secret|sig|signature|password)=|[Bb]earer |://(?=[^\s/@]+@))[^\s&\"'@]+"

@@ -101,13 +101,22 @@ def trace_command(  # noqa: PLR0917  the options of a command
     except (TraceError, ConfigError) as error:
         _fail(str(error))
 
+    unheard: list[OSError] = []
+
     def tell(step: Step) -> None:
-        typer.echo(line_of(step, **width))
+        # Raised here it would be a fault of the gateway's that is traced.
+        if not unheard:
+            try:
+                typer.echo(line_of(step, **width))
+            except OSError as error:
+                unheard.append(error)
 
     try:
         outcome = trace(loaded, http, calls, tell)
     except TraceError as error:
         _fail(str(error))
+    if unheard:
+        raise unheard[0]
     if not 200 <= outcome.status < 300:
         raise typer.Exit(1)
 

@@ -1,4 +1,4 @@
-"""The `hookline` command: `serve` and `check`, and what `author.py` adds.
+"""The `hookline` command: `serve` and `check`, what `author.py` adds, and what plugins bring.
 
 Exit status 1 and one line on stderr when something is wrong.
 """
@@ -14,11 +14,14 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from core.cli.author import add_commands
+from core.cli.commands import Commands
+from core.cli.output import given_up, written
 from core.cli.report import report, routes_of
-from core.cli.server import curl_of, default_worker_class, serve_file
+from core.cli.server import curl_of, default_worker_class, refuse_open, serve_file
 from core.config.file import config_path, read_config
 from core.errors import ConfigError
 from core.loader import Loaded, load
+from core.loader.guards import WANTED, is_guarded
 from core.serve.settings import ServerError, ServerOptions, WorkerClass
 
 _DEFAULTS: Final = ServerOptions()
@@ -32,12 +35,19 @@ _File = Annotated[
 
 def main() -> None:
     """Run the command."""
-    make_cli()()
+    with written():
+        make_cli()()
 
 
 def make_cli() -> typer.Typer:
     """The command, ready to be called."""
-    cli = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+    cli = typer.Typer(
+        cls=Commands,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
     cli.callback()(hookline)
     cli.command()(serve)
     cli.command()(check)
@@ -73,6 +83,9 @@ def serve(  # noqa: PLR0917  the options of a command
     keep_alive: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="How long an idle connection is kept.")
     ] = _DEFAULTS.keep_alive,
+    without_keys: Annotated[
+        bool, typer.Option("--without-keys", help="Listen beyond this machine although no key is asked for.")
+    ] = False,
 ) -> None:
     """Check pipelines.toml, then serve it."""
     binds = tuple(dict.fromkeys(bind or _DEFAULTS.bind))
@@ -83,10 +96,16 @@ def serve(  # noqa: PLR0917  the options of a command
     options = ServerOptions(binds, workers, loop, backlog, keep_alive, stall)
 
     def greet(addresses: tuple[str, ...]) -> None:
-        typer.echo("\n".join(_greeting(loaded, addresses)))
-        sys.stdout.flush()
+        try:
+            typer.echo("\n".join(_greeting(loaded, addresses)))
+        except OSError as error:
+            raise ServerError(given_up(error)) from error
 
     try:
+        if without_keys:
+            os.environ.pop(WANTED, None)
+        else:
+            refuse_open(binds, loaded.pipelines)
         serve_file(file, options, greet)
     except ServerError as error:
         _fail(str(error))
@@ -123,5 +142,5 @@ def _greeting(loaded: Loaded, binds: tuple[str, ...]) -> list[str]:
     return [
         f"hookline {version('hookline')} serves {loaded.config.file} on {', '.join(binds)}",
         f"models: {', '.join(names) or 'none'}",
-        f"try: {curl_of(binds[0], pipeline.paths[0], first)}",
+        f"try: {curl_of(binds[0], pipeline.paths[0], first, key=is_guarded(pipeline))}",
     ]

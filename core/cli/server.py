@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import ipaddress
 import json
 import os
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from core.loader.guards import WANTED, open_ones
 from core.log import configure_logs
+from core.pipeline import Pipeline
 from core.serve.master import Master
 from core.serve.settings import ServerError, ServerOptions, WorkerClass
 from core.serve.sockets import Doors, host_port, open_doors
@@ -32,8 +36,59 @@ def serve_file(config: Path, options: ServerOptions, on_ready: Callable[[tuple[s
     Master(options, doors, lambda: on_ready(_names(options.bind, doors))).run()
 
 
-def curl_of(bind: str, path: str, model: str) -> str:
-    """A command that asks the model something through the server at `bind`."""
+def refuse_open(binds: Sequence[str], pipelines: Sequence[Pipeline]) -> None:
+    """Raises ServerError when a pipeline that asks for no keys would be there for other machines.
+
+    Where there are such, the workers learn by the environment that no later configuration may be without keys.
+    """
+    wide = next(filter(_is_beyond, binds), None)
+    if wide is None:
+        return
+    if names := open_ones(pipelines):
+        raise ServerError(
+            f"--bind {wide} is open to other machines, and pipeline {names} asks for no keys; list the "
+            "plugin 'keys' there (hookline keys add NAME makes one), bind to 127.0.0.1, or say --without-keys, too"
+        )
+    os.environ[WANTED] = "1"
+
+
+def _is_beyond(bind: str) -> bool:
+    """Whether others than this machine may reach it. Raises ServerError for a name that cannot be looked up."""
+    if bind.startswith("unix:"):
+        return False
+    if bind.startswith("fd://"):
+        return not _is_loopback(_inherited(bind.removeprefix("fd://")))
+    host, port = host_port(bind)
+    try:
+        found = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM)  # noqa: S104  "" binds to all
+    except (OSError, UnicodeError) as error:
+        raise ServerError(f"cannot listen on {bind}: no such address; choose another") from error
+    return not all(_is_loopback(str(address[4][0])) for address in found)
+
+
+def _inherited(number: str) -> str:
+    """The address of a socket that was handed to us; "" where there is none: opening it will tell."""
+    try:
+        with socket.socket(fileno=os.dup(int(number))) as sock:
+            name = sock.getsockname()
+    except (OSError, ValueError, OverflowError):
+        return ""
+    return str(name[0]) if isinstance(name, tuple) else ""
+
+
+def _is_loopback(address: str) -> bool:
+    if not address:
+        return True
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return (mapped or found).is_loopback
+
+
+def curl_of(bind: str, path: str, model: str, *, key: bool = False) -> str:
+    """A command that asks the model something through the server at `bind`; with `key` it wants one."""
     if bind.startswith("unix:"):
         where = f"--unix-socket {bind.removeprefix('unix:')} http://localhost"
     else:
@@ -42,7 +97,8 @@ def curl_of(bind: str, path: str, model: str) -> str:
         where = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     question = [{"role": "user", "content": "Why is the sky blue?"}]
     body = json.dumps({"model": model, "max_tokens": 1024, "messages": question}).replace("'", "'\\''")
-    return f"curl {where}{path}/messages -H 'content-type: application/json' -d '{body}'"
+    sent = ' -H "x-api-key: $KEY"' if key else ""
+    return f"curl {where}{path}/messages -H 'content-type: application/json'{sent} -d '{body}'"
 
 
 def _names(binds: tuple[str, ...], doors: Doors) -> tuple[str, ...]:

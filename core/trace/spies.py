@@ -33,8 +33,13 @@ def spied(manager: pluggy.PluginManager, tell: Tell) -> pluggy.PluginManager:
 
 
 def without_onlookers(manager: pluggy.PluginManager) -> pluggy.PluginManager:
-    """The plugins whose class does not call itself an `onlooker`: those write elsewhere what a trace shows itself."""
-    return join({name: each for name, each in manager.list_name_plugin() if not getattr(each, "onlooker", False)})
+    """The plugins whose class does not call itself an `onlooker`: those write elsewhere what a trace shows itself.
+
+    Those that ask clients for keys (`guards`) stay outside, too: whoever traces has no client's key.
+    """
+    outside = ("onlooker", "guards")
+    plugins = manager.list_name_plugin()
+    return join({name: each for name, each in plugins if not any(getattr(each, word, False) for word in outside)})
 
 
 def _answers(manager: pluggy.PluginManager) -> dict[str, str]:

@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 MASK: Final = "***"
 
 _TELLING: Final = re.compile(r"auth|key|token|secret|cookie|passw|credential|session|signature|^sig$", re.IGNORECASE)
+_OURS: Final = re.compile(rb"hl-[0-9a-z]{4,32}-[\w-]{12,}")
+"""What the plugin `keys` gives to clients."""
 _SHORTEST: Final = 8
 """Characters that make a word a secret in a body; a shorter one may be any word of the text."""
 _BEGINNING: Final = 4
@@ -37,6 +39,11 @@ def secrets_in(headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> li
     pairs += parse_qsl(query.decode("latin-1"))
     values = [value for name, value in pairs if _TELLING.search(name)]
     return [word for value in values for word in (value, *value.split())]
+
+
+def keys_in(*texts: bytes) -> list[str]:
+    """Keys of ours that stand in a path or a body: a client may put its key anywhere."""
+    return [found.decode() for text in texts if b"hl-" in text for found in _OURS.findall(text)]
 
 
 class Masks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 OTHER: Final = "other"
@@ -9,6 +10,9 @@ OTHER: Final = "other"
 
 LONGEST: Final = 128
 """Characters of a name."""
+
+_KEY: Final = re.compile(r"hl-[0-9a-z]{4,32}-[\w-]{12,}")
+"""What the plugin `keys` gives to clients, who may send it as a model's name."""
 
 
 class Names:
@@ -26,7 +30,7 @@ class Names:
         label = self._labels.get(name)
         if label is not None:
             return label
-        if not served or len(self._labels) > self._most or len(name) > LONGEST:
+        if not served or len(self._labels) > self._most or len(name) > LONGEST or _KEY.search(name):
             return OTHER
         # A lone surrogate would make every page from now on impossible to write.
         label = name.encode("utf-8", "replace").decode()

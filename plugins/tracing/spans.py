@@ -6,6 +6,7 @@ over needs none of that, and takes a tenth of the time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,6 +17,9 @@ from core import Record, Request
 
 LONGEST: Final = 256
 """Characters of a name in a span."""
+
+_KEY: Final = re.compile(r"hl-[0-9a-z]{4,32}-[\w-]{12,}")
+"""What the plugin `keys` gives to clients: one that sends its key as a model's name shall not find it in a trace."""
 
 _PARAMETERS: Final = ("max_tokens", "temperature", "top_p", "top_k")
 
@@ -72,12 +76,12 @@ def common_of(record: Record, upstreams: Mapping[str, Mapping[str, Any]]) -> Com
     if route is not None:
         found |= upstreams.get(route.backend, {})
         found["hookline.backend"] = route.backend
-        found["gen_ai.request.model"] = route.model[:LONGEST]
+        found["gen_ai.request.model"] = _shown(route.model)
     if request is not None:
         name = request.task
-        found["hookline.model"] = request.model[:LONGEST]
+        found["hookline.model"] = _shown(request.model)
         if request.task == "message":
-            name, kind = f"chat {(route or request).model[:LONGEST]}", SpanKind.CLIENT
+            name, kind = f"chat {_shown((route or request).model)}", SpanKind.CLIENT
             _add_question(found, request)
     if record.stop is not None:
         found["gen_ai.response.finish_reasons"] = (record.stop.reason,)
@@ -86,6 +90,10 @@ def common_of(record: Record, upstreams: Mapping[str, Mapping[str, Any]]) -> Com
     if record.left:
         found["hookline.left"] = True
     return Common(name, kind, found, record.error is not None)
+
+
+def _shown(model: str) -> str:
+    return _KEY.sub("***", model)[:LONGEST]
 
 
 def _add_question(found: dict[str, Any], request: Request) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from core.config_file import ConfigFile
 from core.errors import ConfigError
+from core.loader.guards import WANTED
 from tests.core.samples import BACKEND, PIPELINE, write
 
 SERVED = PIPELINE + BACKEND
@@ -128,3 +129,8 @@ def test_a_pipe_is_read_once_only(tmp_path: Path) -> None:
     file.load()
     assert looks(file) == [False] * 3
     os.close(read)
+
+
+def test_where_keys_are_wanted_a_file_without_them_is_refused(path: Path) -> None:
+    with pytest.raises(ConfigError, match="asks for no keys, and the server is open to other machines"):
+        ConfigFile(path, {WANTED: "1"}).load()

@@ -113,6 +113,9 @@ async def test_what_is_configured_is_nowhere() -> None:
     [
         (f"Incorrect API key: {KEY}.", "Incorrect API key: ***"),
         ("key gsk_abcdefghijklmnop is bad", "key *** is bad"),
+        ("model: hl-0123456789-abcd_efgh-ijkl", "model: ***"),
+        ("/v1/hl-0123456789-abcdefghijkl/x", "/v1/***"),
+        ("html-page and hl-model-7 stay", "html-page and hl-model-7 stay"),
         ("token eyJhbGciOiJIUzI1NiJ9.eyJz is bad", "token *** is bad"),
         ("'Bearer abcdefghij' is bad", "'Bearer ***' is bad"),
         ("cannot reach http://user:pass@host/v1", "cannot reach http://***@host/v1"),

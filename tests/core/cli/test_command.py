@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from importlib.metadata import version
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from core.cli import command as cli
+from core.loader.guards import WANTED
 from core.serve.settings import ServerError, ServerOptions
 from tests.core.samples import BACKEND, PIPELINE, write
 
@@ -115,3 +117,18 @@ def test_main_runs_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     with pytest.raises(SystemExit) as caught:
         cli.main()
     assert (caught.value.code, capsys.readouterr().out) == (0, f"hookline {version('hookline')}\n")
+
+
+def test_serve_asks_for_keys_before_it_lets_other_machines_in(
+    served: list[tuple[Path, ServerOptions]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WANTED, "1")
+    result = run("serve", "--bind", "0.0.0.0:8080")
+    assert (result.exit_code, result.stdout, served) == (1, "", [])
+    assert result.stderr.startswith(
+        "--bind 0.0.0.0:8080 is open to other machines, and pipeline 'main' asks for no keys"
+    )
+    assert result.stderr.count("\n") == 1
+    assert run("serve", "--bind", "0.0.0.0:8080", "--without-keys").exit_code == 0
+    assert [options.bind for _, options in served] == [("0.0.0.0:8080",)]
+    assert WANTED not in os.environ

@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import os
 import shlex
+import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from core.cli import server
-from core.cli.server import curl_of, default_worker_class, serve_file
+from core.cli.server import curl_of, default_worker_class, refuse_open, serve_file
+from core.hookspecs import hookimpl
+from core.loader.assemble import join
+from core.loader.guards import WANTED
+from core.pipeline import Pipeline
 from core.serve.settings import ServerError, ServerOptions
 from core.serve.sockets import Doors
 
@@ -66,3 +72,77 @@ def test_the_curl_is_a_command(bind: str, where: list[str]) -> None:
     words = shlex.split(curl_of(bind, "/v1", "it's"))
     assert words[: 1 + len(where)] == ["curl", *where]
     assert words[-1].startswith('{"model": "it\'s", "max_tokens": ')
+
+
+def test_the_curl_has_a_place_for_a_key_where_one_is_wanted() -> None:
+    words = shlex.split(curl_of("127.0.0.1:8080", "/v1", "m", key=True))
+    assert words[words.index("x-api-key: $KEY") - 1] == "-H"
+    assert "x-api-key" not in curl_of("127.0.0.1:8080", "/v1", "m")
+
+
+class Open:
+    @hookimpl
+    def lifespan(self) -> None:
+        pass
+
+
+class Guarded(Open):
+    guards: ClassVar[bool] = True
+
+
+def pipeline(name: str, *plugins: object) -> Pipeline:
+    return Pipeline(name, ("/v1",), join({type(each).__name__: each for each in plugins}), {})
+
+
+OPEN, GUARDED = pipeline("open", Open()), pipeline("guarded", Open(), Guarded())
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WANTED, "")
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0:80", ":80", "[::]:80", "[::ffff:10.0.0.1]:80", "192.0.2.1:80", "10.0.0.1:0"])
+def test_other_machines_are_let_in_only_where_keys_are_asked_for(bind: str) -> None:
+    said = rf"--bind {bind.replace('[', '.').replace(']', '.')} is open to other machines, and pipeline 'open' asks for no keys"
+    for pipelines in ([OPEN], [GUARDED, OPEN]):
+        with pytest.raises(ServerError, match=said) as caught:
+            refuse_open(("127.0.0.1:1", bind), pipelines)
+        assert "\n" not in str(caught.value)
+        assert "--without-keys" in str(caught.value)
+    assert not os.environ[WANTED]
+    refuse_open((bind,), [GUARDED])
+    assert os.environ.get(WANTED) == "1"
+
+
+@pytest.mark.parametrize(
+    "bind", ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "localhost:80", "unix:/run/h", "127.1:80"]
+)
+def test_this_machine_is_no_other(bind: str) -> None:
+    refuse_open((bind,), [OPEN])
+    refuse_open((bind,), [GUARDED])
+    assert not os.environ[WANTED]
+
+
+@pytest.mark.parametrize(("host", "refused"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_a_socket_that_was_handed_to_us_is_looked_at(host: str, refused: bool) -> None:
+    with socket.socket() as sock:
+        sock.bind((host, 0))
+        bind = f"fd://{sock.fileno()}"
+        if refused:
+            with pytest.raises(ServerError, match="is open to other machines"):
+                refuse_open((bind,), [OPEN])
+        else:
+            refuse_open((bind,), [OPEN])
+        assert sock.getsockname()[0] == host  # still open
+    with socket.socket(socket.AF_UNIX) as sock:
+        refuse_open((f"fd://{sock.fileno()}", "fd://x", "fd://99999"), [OPEN])
+
+
+def test_a_name_that_is_none_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(ServerError, match="cannot listen on nobody:80: no such address"):
+        refuse_open(("nobody:80",), [OPEN])

@@ -9,7 +9,7 @@ from core import Chunk, HTTPRequest, Request, Route, Text, hookimpl
 from core.chat import UpstreamClient
 from core.config import BackendConfig
 from core.pipeline import Back, Pipeline
-from core.trace.spies import spied
+from core.trace.spies import spied, without_onlookers
 from core.trace.words import Step
 from tests.core.fakes import Front, Upstream, Words, manager
 
@@ -127,3 +127,14 @@ def test_a_spy_is_under_no_suspicion_and_tells_what_is_given_back_as_it_was() ->
         back.translate_content(Request("message"), ROUTE)
     assert caught.value.__notes__ == ["in translate_content of plugin 'Exits', backend 'b'"]
     assert [step.what for step in told] == ["Words", "as given", "!! raised ValueError: out"]
+
+
+def test_a_trace_needs_no_clients_key() -> None:
+    class Guard(Doubles):
+        guards = True
+
+    class Looks(Doubles):
+        onlooker = True
+
+    kept = without_onlookers(manager(Front(), Guard(), Looks(), Doubles()))
+    assert [name for name, _ in kept.list_name_plugin()] == ["Front", "Doubles"]

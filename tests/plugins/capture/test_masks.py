@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from plugins.capture.masks import MASK, Masks, masked_headers, masked_query, secrets_in
+from plugins.capture.masks import MASK, Masks, keys_in, masked_headers, masked_query, secrets_in
 
 
 def test_headers_that_speak_of_secrets_lose_their_value() -> None:
@@ -58,3 +58,9 @@ def test_values_of_all_kinds_lose_their_secrets() -> None:
 def test_parameters_that_speak_of_secrets_are_some() -> None:
     assert secrets_in((), b"sig=sesame-open&assign=b") == ["sesame-open", "sesame-open"]
     assert masked_query(b"sig=abc&assign=b") == "sig=***&assign=b"
+
+
+def test_our_own_keys_are_found_wherever_they_stand() -> None:
+    key = "hl-0123456789-abcdefghij_klm-nop"
+    assert keys_in(f"/v1/{key}/messages".encode(), b'{"model": "' + key.encode() + b'"}', b"html-x") == [key, key]
+    assert keys_in(b"hl-", b"hl-short-x", b"") == []

@@ -23,3 +23,7 @@ def test_a_label_is_short_text() -> None:
     names = Names(9)
     assert names.label("x" * (LONGEST + 1), served=True) == OTHER
     assert names.label("a\ud800b", served=True) == "a?b"
+
+
+def test_a_clients_key_is_no_name() -> None:
+    assert Names(9).label("hl-0123456789-abcdefghijklmnop", served=True) == OTHER

@@ -111,3 +111,12 @@ def test_whatever_makes_another_span_makes_another_key(change: dict[str, Any]) -
 def test_requests_that_differ_in_what_is_their_own_have_one_key() -> None:
     other = attrs.evolve(answered(), http=HTTPRequest("POST", "/", id="req_2"), started=50.0, usage=None)
     assert key_of(other) == key_of(answered())
+
+
+def test_a_clients_key_that_is_sent_as_a_model_is_masked() -> None:
+    key = "hl-0123456789-abcdefghij_klm-nop"
+    record = answered()
+    record.request, record.route = Request("message", model=f"a/{key}"), Route((Candidate("b", key),))
+    common = common_of(record, BACKENDS)
+    assert (common.name, common.attributes["hookline.model"]) == ("chat ***", "a/***")
+    assert "0123456789" not in repr(common.attributes)
