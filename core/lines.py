@@ -1,9 +1,11 @@
-"""Log lines on their way out: several at once, and from a thread, so that a reader who stalls holds up no request."""
+"""Log lines on their way out: several at once, and from a thread where a reader stalls, so that no request waits."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import select
+import stat
 import threading
 from collections import deque
 from contextlib import suppress
@@ -11,8 +13,8 @@ from typing import IO, Final
 
 import orjson
 
-WAIT: Final = 0.02
-"""Seconds that a line of a running event loop waits for others: to write one by itself takes as long as to make it."""
+AT_ONCE: Final = select.PIPE_BUF
+"""Bytes that a pipe takes without waiting, if it takes any."""
 ROOM: Final = 8 * 1024 * 1024
 """Bytes of lines that wait for a reader who stalls; what comes then is lost, and counted."""
 LAST: Final = 1.0
@@ -60,11 +62,15 @@ class Lines:
         except RuntimeError:  # nobody else waits in this thread
             self._write()
         else:
+            # Those that come with this turn of the loop go with it: to write one takes as long as to make it.
             self._due = True
-            loop.call_later(WAIT, self._call)
+            loop.call_soon(self._send)
 
-    def _call(self) -> None:
+    def _send(self) -> None:
         self._due = False
+        if self._size + len(self._waiting) <= AT_ONCE and not self._writing.locked() and _takes(self._file):
+            self._write()
+            return
         if self._thread is None:
             # A daemon: a reader who stalls for ever shall not hold up the end.
             self._thread = threading.Thread(target=self._serve, name="log", daemon=True)
@@ -90,6 +96,19 @@ class Lines:
                 with suppress(OSError, ValueError):
                     _write_all(self._file, b"\n".join(lines))
             self._size = sum(map(len, list(self._waiting)))
+
+
+def _takes(file: IO[bytes]) -> bool:
+    """Whether so much can be written without waiting for a reader."""
+    try:
+        number = file.fileno()
+        if stat.S_ISREG(os.fstat(number).st_mode):
+            return True
+        poll = select.poll()
+        poll.register(number, select.POLLOUT)
+        return bool(poll.poll(0))
+    except (AttributeError, OSError, ValueError):  # no file of the system's
+        return True
 
 
 def _write_all(file: IO[bytes], data: bytes) -> None:

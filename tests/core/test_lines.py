@@ -39,23 +39,34 @@ async def test_lines_of_a_loop_go_together_and_in_their_order(pipe: tuple[int, i
     found = Lines(pipe[1])
     for number in range(100):
         found.msg(b"%d" % number)
-    data = await asyncio.to_thread(os.read, pipe[0], 65536)
+    await asyncio.sleep(0)
+    os.set_blocking(pipe[0], False)
+    data = os.read(pipe[0], 65536)
     assert data == b"".join(b"%d\n" % number for number in range(100))
 
 
-async def test_the_end_writes_what_waits(pipe: tuple[int, io.FileIO], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "WAIT", 60)
+async def test_the_end_writes_what_waits(pipe: tuple[int, io.FileIO]) -> None:
     found = Lines(pipe[1])
     found.msg(b"last")
     found.end()
     assert os.read(pipe[0], 100) == b"last\n"
 
 
+async def test_lines_that_a_pipe_may_not_take_go_by_a_thread(pipe: tuple[int, io.FileIO]) -> None:
+    found = Lines(pipe[1])
+    found.msg(b"x" * 200_000)
+    await asyncio.sleep(0)
+    seen = b""
+    while len(seen) < 200_001:
+        seen += await asyncio.wait_for(asyncio.to_thread(os.read, pipe[0], 65536), 10)
+    assert seen == b"x" * 200_000 + b"\n"
+    found.end()
+
+
 async def test_a_reader_who_stalls_holds_up_nothing(
     pipe: tuple[int, io.FileIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "ROOM", 300_000)
-    monkeypatch.setattr(lines, "WAIT", 0)
     found = Lines(pipe[1])
     began = time.monotonic()
     for number in range(1000):
@@ -80,7 +91,6 @@ async def test_a_reader_who_stalls_holds_up_nothing(
 async def test_a_reader_who_stalls_holds_up_no_end(
     pipe: tuple[int, io.FileIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "WAIT", 0)
     monkeypatch.setattr(lines, "LAST", 0.05)
     found = Lines(pipe[1])
     found.msg(b"x" * 1_000_000)
