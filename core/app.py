@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from core.asgi import ASGIApp
-from core.config.file import config_path
+from core.config.path import config_path
 from core.config_file import ConfigFile
 from core.errors import ConfigError
 from core.gateway import Gateway

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
 import anyio
 import structlog
 
+from core.about import about
 from core.config import ServerConfig
 from core.config_file import ConfigFile
 from core.cut import Cut
+from core.door import Receive, late_body, read_body
 from core.errors import GatewayError, RequestError
 from core.gateway import Gateway, going
 from core.generations import Generations
@@ -24,12 +26,11 @@ from core.orphan import shutdown_asked
 from core.page import Page
 from core.reload import Reloader
 from core.request import HTTPRequest
-from core.sink import Event, Send, Sink
+from core.sink import Send, Sink
+from core.told import Told
 
 BEAT: Final = 1.0
 """Seconds between two looks at clients that stall, and at the server's wish to end."""
-
-Receive = Callable[[], Awaitable[Event]]
 
 
 class ASGIApp:
@@ -48,6 +49,16 @@ class ASGIApp:
     def gateway(self) -> Gateway:
         """What the next request is served by."""
         return self._generations.current.gateway
+
+    @property
+    def told(self) -> Told:
+        """What is served, for whoever starts the server."""
+        return about(self.gateway.loaded)
+
+    @property
+    def client_timeout(self) -> float:
+        """Seconds that a client may take nothing of what waits for it."""
+        return self.gateway.server.client_timeout
 
     @property
     def drain_grace(self) -> float:
@@ -160,11 +171,11 @@ class ASGIApp:
     ) -> None:
         limits = gateway.server
         body: bytes | None = b""
-        refusal = _late(limits.body_timeout) if late else self._refusal(limits, scope["headers"])
+        refusal = late_body(limits.body_timeout) if late else self._refusal(limits, scope["headers"])
         if refusal is None:
             timer = asyncio.get_running_loop().call_later(limits.body_timeout, sink.be_late)
             try:
-                body = await _read(scope["headers"], receive, limits.max_body)
+                body = await read_body(scope["headers"], receive, limits.max_body)
             except RequestError as error:
                 refusal = error
             finally:
@@ -204,10 +215,6 @@ class ASGIApp:
         return None
 
 
-def _late(seconds: float) -> RequestError:
-    return RequestError(f"the request's body did not come within {seconds:g} seconds", status=408)
-
-
 async def _send_page(send: Send, page: Page, scope: MutableMapping[str, Any]) -> None:
     headers = [(b"content-type", page.content_type.encode()), (b"content-length", b"%d" % len(page.body))]
     if page.status == 405:
@@ -216,30 +223,6 @@ async def _send_page(send: Send, page: Page, scope: MutableMapping[str, Any]) ->
             headers.append((b"connection", b"close"))  # there may be a body, which nobody reads
     await send({"type": "http.response.start", "status": page.status, "headers": headers})
     await send({"type": "http.response.body", "body": page.body if scope["method"] != "HEAD" else b""})
-
-
-async def _read(headers: Sequence[tuple[bytes, bytes]], receive: Receive, limit: int) -> bytes | None:
-    """The request's body; None when the client left before its end. Raises RequestError over the limit."""
-    announced = next((value for name, value in headers if name == b"content-length"), b"")
-    if announced.isdigit() and int(announced) > limit:
-        raise _too_large(limit)
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            return None
-        if data := event.get("body", b""):
-            parts.append(data)
-            size += len(data)
-            if size > limit:
-                raise _too_large(limit)
-        if not event.get("more_body", False):
-            return b"".join(parts)
-
-
-def _too_large(limit: int) -> RequestError:
-    return RequestError(f"Request exceeds the maximum size of {limit} bytes", kind="too_large")
 
 
 async def _watch(receive: Receive, sink: Sink) -> None:

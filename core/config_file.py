@@ -11,8 +11,8 @@ from typing import Final
 import attrs
 
 from core.config.file import read_config
+from core.guards import check_guards
 from core.loader import Loaded, load
-from core.loader.guards import check_guards
 
 _ABSENT: Final = b""
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from core.errors import ConfigError
-from core.loader.assemble import Loaded
-from core.pipeline import Pipeline
+
+if TYPE_CHECKING:  # the master of a server reads this module, too, and needs neither
+    from core.loader import Loaded
+    from core.pipeline import Pipeline
 
 WANTED: Final = "HOOKLINE_KEYS_WANTED"
-"""The environment variable that is set for a server's processes when every pipeline must ask for keys."""
+"""The environment variable by which a server's workers learn that every pipeline must ask for keys: it holds the bind
+that other machines reach."""
 
 
 def is_guarded(pipeline: Pipeline) -> bool:
@@ -28,9 +31,11 @@ def check_guards(loaded: Loaded, environ: Mapping[str, str]) -> None:
 
     A server whose address other machines reach began with keys: no later configuration may open it.
     """
-    if environ.get(WANTED) and (names := open_ones(loaded.pipelines)):
+    wide = environ.get(WANTED)
+    if wide and (names := open_ones(loaded.pipelines)):
         raise ConfigError(
-            f"pipeline {names} asks for no keys, and the server is open to other machines",
+            f"--bind {wide} is open to other machines, and pipeline {names} asks for no keys",
             file=loaded.config.file,
-            hint="list the plugin 'keys' there, or start it with --without-keys, too",
+            hint="list the plugin 'keys' there (hookline keys add NAME makes one), bind to 127.0.0.1, or say "
+            "--without-keys, too",
         )

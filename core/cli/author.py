@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import attrs
 import typer
 
-from core.config.file import config_path, read_config
+from core.config.path import config_path
 from core.errors import ConfigError
-from core.loader import load
 
 if TYPE_CHECKING:
     from core.cli.trace import Source
@@ -88,6 +87,8 @@ def trace_command(  # noqa: PLR0917  the options of a command
 ) -> None:
     """Run one request and show what each hook does."""
     from core.cli.trace import TraceError, calls_of, http_of, trace  # noqa: PLC0415
+    from core.config.file import read_config  # noqa: PLC0415
+    from core.loader import load  # noqa: PLC0415
     from core.trace import line_of  # noqa: PLC0415
 
     _find_modules_here()

@@ -16,13 +16,12 @@ import typer
 from core.cli.author import add_commands
 from core.cli.commands import Commands
 from core.cli.output import given_up, written
-from core.cli.report import report, routes_of
-from core.cli.server import curl_of, default_worker_class, refuse_open, serve_file
-from core.config.file import config_path, read_config
+from core.cli.server import curl_of, default_worker_class, serve_file, want_keys
+from core.config.path import config_path
 from core.errors import ConfigError
-from core.loader import Loaded, load
-from core.loader.guards import WANTED, is_guarded
+from core.guards import WANTED
 from core.serve.settings import ServerError, ServerOptions, WorkerClass
+from core.told import Told
 
 _DEFAULTS: Final = ServerOptions()
 _File = Annotated[
@@ -91,21 +90,19 @@ def serve(  # noqa: PLR0917  the options of a command
     binds = tuple(dict.fromkeys(bind or _DEFAULTS.bind))
     loop = worker_class or default_worker_class()
     file = file or config_path(os.environ)
-    loaded = _load(file)
-    stall = loaded.config.server.client_timeout
-    options = ServerOptions(binds, workers, loop, backlog, keep_alive, stall)
+    options = ServerOptions(binds, workers, loop, backlog, keep_alive)
+    _find_modules_here()
 
-    def greet(addresses: tuple[str, ...]) -> None:
+    def greet(addresses: tuple[str, ...], told: Told) -> None:
         try:
-            typer.echo("\n".join(_greeting(loaded, addresses)))
+            typer.echo("\n".join(_greeting(file, told, addresses)))
         except OSError as error:
             raise ServerError(given_up(error)) from error
 
     try:
-        if without_keys:
-            os.environ.pop(WANTED, None)
-        else:
-            refuse_open(binds, loaded.pipelines)
+        os.environ.pop(WANTED, None)
+        if not without_keys:
+            want_keys(binds)
         serve_file(file, options, greet)
     except ServerError as error:
         _fail(str(error))
@@ -115,18 +112,23 @@ def check(
     file: _File = None,
 ) -> None:
     """Check pipelines.toml and print what it makes."""
-    typer.echo(report(_load(file or config_path(os.environ))))
+    # Here and not above: who only serves needs nothing of it, and would wait for it.
+    from core.cli.report import report  # noqa: PLC0415
+    from core.config.file import read_config  # noqa: PLC0415
+    from core.loader import load  # noqa: PLC0415
 
-
-def _load(file: Path) -> Loaded:
-    # Hypercorn finds `module:Class` plugins in the working directory, so this command must, too; at the end of the
-    # path, for a directory named like an installed package must not hide it.
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)
+    _find_modules_here()
     try:
-        return load(read_config(file, os.environ))
+        typer.echo(report(load(read_config(file or config_path(os.environ), os.environ))))
     except ConfigError as error:
         _fail(str(error))
+
+
+def _find_modules_here() -> None:
+    # Hypercorn finds `module:Class` plugins in the working directory, so this command must, too; at the end of the
+    # path, for a directory named like an installed package must not hide it. Workers have the same path.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
 
 
 def _fail(text: str) -> NoReturn:
@@ -134,13 +136,10 @@ def _fail(text: str) -> NoReturn:
     raise typer.Exit(1)
 
 
-def _greeting(loaded: Loaded, binds: tuple[str, ...]) -> list[str]:
+def _greeting(file: Path, told: Told, binds: tuple[str, ...]) -> list[str]:
     """Where it listens, what it serves, and a command to try."""
-    pipeline = loaded.pipelines[0]
-    names = list(dict.fromkeys(name for each in loaded.pipelines for name in routes_of(loaded.config, each)))
-    first = next(iter(routes_of(loaded.config, pipeline)), "MODEL").replace("*", "x")
     return [
-        f"hookline {version('hookline')} serves {loaded.config.file} on {', '.join(binds)}",
-        f"models: {', '.join(names) or 'none'}",
-        f"try: {curl_of(binds[0], pipeline.paths[0], first, key=is_guarded(pipeline))}",
+        f"hookline {version('hookline')} serves {file} on {', '.join(binds)}",
+        f"models: {', '.join(told.models) or 'none'}",
+        f"try: {curl_of(binds[0], told.path, told.model, key=told.key)}",
     ]

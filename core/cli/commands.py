@@ -6,43 +6,15 @@ or shown in a help, not before: no installed package can slow or break `hookline
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from core.config import Config
-from core.config.file import config_path, read_config
-from core.config.types import make_converter
-from core.culprit import FAULTS
 from core.errors import ConfigError
-from core.loader.discovery import Catalogue, distribution_of
-from core.loader.places import Places
-from core.raised import in_words
 
 GROUP: Final = "hookline.commands"
-
-T = TypeVar("T")
-Listed = Callable[[type[T], Path | None], tuple[Config, list[T]]]
-"""What `listed` is: see there."""
-
-
-def listed(cls: type[T], file: Path | None = None) -> tuple[Config, list[T]]:
-    """A pipelines.toml, and the plugins of that class in its pipelines, made with their options but not checked.
-
-    `file` None is the one that `hookline serve` would read here. Raises ConfigError.
-    """
-    if (here := str(Path.cwd())) not in sys.path:  # for `module:Class`, as serving has it
-        sys.path.append(here)
-    config = read_config(file or config_path(os.environ), os.environ)
-    places = Places(config, Catalogue.installed(), make_converter(os.environ))
-    plugins = [plugin for pipeline in config.pipelines for plugin in places.front(pipeline).values()]
-    return config, [plugin for plugin in plugins if isinstance(plugin, cls)]
 
 
 class Commands(TyperGroup):
@@ -56,8 +28,9 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name; None for none. One that cannot be imported ends the process with one line."""
         own = super().get_command(ctx, cmd_name)
-        entry = _entries().get(cmd_name)
-        return _command(entry) if own is None and entry is not None else own
+        if own is None and (entry := _entries().get(cmd_name)) is not None:
+            return _command(entry)
+        return own
 
     def invoke(self, ctx: Any) -> Any:
         """Run it; a configuration that cannot be read is one line."""
@@ -72,6 +45,11 @@ def _entries() -> dict[str, EntryPoint]:
 
 
 def _command(entry: EntryPoint) -> Any:
+    from core.cli.listed import listed  # noqa: PLC0415  what it needs would hold up `hookline serve`
+    from core.culprit import FAULTS  # noqa: PLC0415
+    from core.loader.discovery import distribution_of  # noqa: PLC0415
+    from core.raised import in_words  # noqa: PLC0415
+
     try:
         app = entry.load()(listed)
         if not isinstance(app, typer.Typer):

@@ -1,4 +1,4 @@
-"""The resolved configuration in words: what `hookline check` prints, and the models `hookline serve` names."""
+"""The resolved configuration in words: what `hookline check` prints."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import pluggy
 
+from core.about import routes_of
 from core.chat.address import chat_url
-from core.config import BackendConfig, Config
+from core.config import BackendConfig
 from core.loader import Loaded
 from core.loader.checks import answerers, chat_path, wrappers
 from core.loader.classes import BACK, hook_names, wraps_of
-from core.pipeline import Pipeline
-from core.request import HTTPRequest, Request
 from core.route import Candidate
 
 _MASK = "***"
@@ -25,25 +24,6 @@ Asked = Sequence[tuple[str, pluggy.PluginManager]]
 def report(loaded: Loaded) -> str:
     """Every pipeline with its paths, and every pair with its plugins in order, hook by hook; secrets are masked."""
     return "\n".join(_lines(loaded))
-
-
-def routes_of(config: Config, pipeline: Pipeline) -> dict[str, tuple[Candidate, ...]]:
-    """The models that a client of the pipeline may name, and where each goes, asked of the pipeline itself.
-
-    A name in [models] that is a glob is among them, as it is written.
-    """
-    http = HTTPRequest("GET", "/models", mount=pipeline.paths[0])
-    names = [model.id for model in pipeline.known_models(http)]
-    found = {name: _candidates(pipeline, http, name) for name in [*names, *config.options.get("models", {})]}
-    return {name: candidates for name, candidates in found.items() if candidates}
-
-
-def _candidates(pipeline: Pipeline, http: HTTPRequest, model: str) -> tuple[Candidate, ...]:
-    try:
-        route = pipeline.route(http, Request("message", model=model))
-    except Exception:  # noqa: BLE001  a router may want more of a request than its model
-        return ()
-    return route.candidates if route is not None else ()
 
 
 def _lines(loaded: Loaded) -> Iterator[str]:

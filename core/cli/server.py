@@ -10,12 +10,12 @@ import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from core.loader.guards import WANTED, open_ones
+from core.guards import WANTED
 from core.log import configure_logs
-from core.pipeline import Pipeline
 from core.serve.master import Master
 from core.serve.settings import ServerError, ServerOptions, WorkerClass
 from core.serve.sockets import Doors, host_port, open_doors
+from core.told import Told
 
 
 def default_worker_class() -> WorkerClass:
@@ -23,33 +23,28 @@ def default_worker_class() -> WorkerClass:
     return "uvloop" if importlib.util.find_spec("uvloop") else "asyncio"
 
 
-def serve_file(config: Path, options: ServerOptions, on_ready: Callable[[tuple[str, ...]], None]) -> None:
+def serve_file(config: Path, options: ServerOptions, on_ready: Callable[[tuple[str, ...], Told], None]) -> None:
     """Serve the pipelines.toml until a signal ends it. The workers find the file by PIPELINES_TOML.
 
-    `on_ready` gets the addresses once all workers serve. Raises ServerError.
+    `on_ready` gets the addresses once all workers serve, and what they serve. Raises ServerError, also for a file that
+    cannot be served: the workers read it, for the master shall be small and soon there.
     """
     if not hasattr(os, "fork"):
         raise ServerError("hookline serve needs a POSIX system; here, run: hypercorn core.app:app")
-    doors = open_doors(options.bind, options.stall)
+    doors = open_doors(options.bind)
     os.environ["PIPELINES_TOML"] = str(config.resolve())
     configure_logs()
-    Master(options, doors, lambda: on_ready(_names(options.bind, doors))).run()
+    Master(options, doors, lambda told: on_ready(_names(options.bind, doors), told)).run()
 
 
-def refuse_open(binds: Sequence[str], pipelines: Sequence[Pipeline]) -> None:
-    """Raises ServerError when a pipeline that asks for no keys would be there for other machines.
+def want_keys(binds: Sequence[str]) -> None:
+    """Where other machines reach the server, let the workers know: none of their pipelines may be without keys.
 
-    Where there are such, the workers learn by the environment that no later configuration may be without keys.
+    Raises ServerError for a name that cannot be looked up.
     """
     wide = next(filter(_is_beyond, binds), None)
-    if wide is None:
-        return
-    if names := open_ones(pipelines):
-        raise ServerError(
-            f"--bind {wide} is open to other machines, and pipeline {names} asks for no keys; list the "
-            "plugin 'keys' there (hookline keys add NAME makes one), bind to 127.0.0.1, or say --without-keys, too"
-        )
-    os.environ[WANTED] = "1"
+    if wide is not None:
+        os.environ[WANTED] = wide
 
 
 def _is_beyond(bind: str) -> bool:

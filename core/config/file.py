@@ -24,11 +24,6 @@ _OURS = ("pipelines", "backends", "server")
 """The top-level tables that are no plugin's."""
 
 
-def config_path(environ: Mapping[str, str]) -> Path:
-    """The file to read: what PIPELINES_TOML names, else ./pipelines.toml."""
-    return Path(environ.get("PIPELINES_TOML") or "pipelines.toml")
-
-
 def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     """The file's content; secrets given as `{ env = "NAME" }` are looked up in `environ`.
 

@@ -31,6 +31,8 @@ class Child:
         """Seconds that it takes at most to drain."""
         self.grace = 0.0
         """Seconds in which it goes on serving before it drains."""
+        self.told: Any = None
+        """What it serves, in its own words."""
         self.reason = ""
         """Why it failed, in one line, as far as it said."""
         self._reload = False
@@ -86,8 +88,9 @@ class Child:
         if word == "failed":
             self.reason = " ".join(str(values[0]).split())
             return
-        self.drain, self.grace = values
+        self.drain, self.grace = values[:2]
         if word == "ready":
+            self.told = values[2]
             self.ready_since = time.monotonic()
             if self._reload:
                 self.send(signal.SIGHUP)

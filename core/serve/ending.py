@@ -11,7 +11,8 @@ END: Final = 9.5
 """Seconds after the limit for draining at which the process ends whatever still runs; less than the master waits."""
 
 Tell = Callable[..., None]
-"""Says something to the master: `ready` or `drains` with the seconds of draining and of grace, `failed` with why."""
+"""Says something to the master: `ready` or `drains` with the seconds of draining and of grace, the first also with what
+is served; `failed` with why."""
 
 
 class Leaving(Protocol):

@@ -31,15 +31,8 @@ class ServerOptions:
     worker_class: WorkerClass = "uvloop"
     backlog: int = 1024
     keep_alive: float = 75.0
-    client_timeout: float = 60.0
-    """How long a client may take nothing of what waits for it."""
     application: str = "core.app:app"
     """MODULE:NAME of what the workers serve, a `core.serve.worker.Application`."""
-
-    @property
-    def stall(self) -> float:
-        """Seconds after which a connection whose client takes nothing is cut, by us and by the kernel."""
-        return self.client_timeout + STALL_MARGIN
 
 
 def protocol_config(options: ServerOptions) -> Config:

@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -49,8 +49,8 @@ class Doors:
                     Path(path).unlink()
 
 
-def open_doors(binds: Sequence[str], stall: float) -> Doors:
-    """A socket for each bind. Connections inherit: the kernel cuts one whose client takes nothing for `stall` seconds.
+def open_doors(binds: Sequence[str]) -> Doors:
+    """A socket for each bind.
 
     Raises ServerError when an address cannot be had.
     """
@@ -58,7 +58,7 @@ def open_doors(binds: Sequence[str], stall: float) -> Doors:
     paths: list[tuple[str, int]] = []
     try:
         for bind in binds:
-            made.append(_open(bind, stall))
+            made.append(_open(bind))
             if bind.startswith("unix:"):
                 path = bind.removeprefix("unix:")
                 paths.append((path, Path(path).stat().st_ino))
@@ -66,6 +66,13 @@ def open_doors(binds: Sequence[str], stall: float) -> Doors:
         Doors(tuple(made), tuple(paths)).close()
         raise
     return Doors(tuple(made), tuple(paths))
+
+
+def cut_stalled(sockets: Iterable[socket.socket], seconds: float) -> None:
+    """Let the kernel cut connections, which inherit it, whose client takes nothing for so long."""
+    for sock in sockets:
+        if sock.family != getattr(socket, "AF_UNIX", None):
+            _set_tcp(sock, {"TCP_USER_TIMEOUT": int(seconds * 1000)})
 
 
 def host_port(bind: str) -> tuple[str, int]:
@@ -76,7 +83,7 @@ def host_port(bind: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _open(bind: str, stall: float) -> socket.socket:
+def _open(bind: str) -> socket.socket:
     try:
         if bind.startswith("unix:"):
             sock = _unix(bind.removeprefix("unix:"))
@@ -84,7 +91,7 @@ def _open(bind: str, stall: float) -> socket.socket:
             sock = _inherited(bind.removeprefix("fd://"))
         else:
             sock = _tcp(*host_port(bind))
-        _set_options(sock, stall)
+        _set_options(sock)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         hint = "choose another: hookline serve --bind HOST:PORT, or make serve BIND=HOST:PORT"
@@ -141,12 +148,15 @@ def _inherited(number: str) -> socket.socket:
     return sock
 
 
-def _set_options(sock: socket.socket, stall: float) -> None:
+def _set_options(sock: socket.socket) -> None:
     if sock.family == getattr(socket, "AF_UNIX", None):
         return
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    options = {**KEEP_ALIVE, "TCP_USER_TIMEOUT": int(stall * 1000), "TCP_NOTSENT_LOWAT": UNSENT}
+    _set_tcp(sock, {**KEEP_ALIVE, "TCP_NOTSENT_LOWAT": UNSENT})
+
+
+def _set_tcp(sock: socket.socket, options: Mapping[str, int]) -> None:
     for name, value in options.items():
         if (option := getattr(socket, name, None)) is not None and sys.platform == "linux":
             sock.setsockopt(socket.IPPROTO_TCP, option, value)

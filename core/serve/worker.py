@@ -23,7 +23,8 @@ from hypercorn.utils import LifespanFailureError
 
 from core.serve.ending import Ending, Leaving, Tell
 from core.serve.reception import Reception
-from core.serve.settings import ServerOptions, protocol_config
+from core.serve.settings import STALL_MARGIN, ServerOptions, protocol_config
+from core.serve.sockets import cut_stalled
 
 GRACE: Final = 1.0
 """Seconds that answers have, after the application's own limit for draining, to reach their clients."""
@@ -31,6 +32,14 @@ GRACE: Final = 1.0
 
 class Application(Leaving, Protocol):
     """What a worker serves: an ASGI application that can be told to end, and to reload in the event loop."""
+
+    @property
+    def client_timeout(self) -> float:
+        """Seconds that a client may take nothing of what waits for it."""
+
+    @property
+    def told(self) -> Any:
+        """What it serves, for the master; can be pickled."""
 
     def reload(self) -> None:
         """Read the configuration again."""
@@ -77,9 +86,11 @@ async def serve(application: Application, options: ServerOptions, sockets: Seque
     config = protocol_config(options)
     wrapped = ASGIWrapper(application)
     async with running(wrapped, config) as state:
-        reception = Reception(wrapped, config, sockets, state, options.stall)
+        stall = application.client_timeout + STALL_MARGIN
+        cut_stalled(sockets, stall)
+        reception = Reception(wrapped, config, sockets, state, stall)
         reception.open()
-        tell("ready", application.drain_timeout, application.drain_grace)
+        tell("ready", application.drain_timeout, application.drain_grace, application.told)
         await ending.drains.wait()
         await reception.drain(application.drain_timeout + GRACE)
 

@@ -7,7 +7,7 @@ import pytest
 
 from core.config_file import ConfigFile
 from core.errors import ConfigError
-from core.loader.guards import WANTED
+from core.guards import WANTED
 from tests.core.samples import BACKEND, PIPELINE, write
 
 SERVED = PIPELINE + BACKEND
@@ -132,5 +132,5 @@ def test_a_pipe_is_read_once_only(tmp_path: Path) -> None:
 
 
 def test_where_keys_are_wanted_a_file_without_them_is_refused(path: Path) -> None:
-    with pytest.raises(ConfigError, match="asks for no keys, and the server is open to other machines"):
+    with pytest.raises(ConfigError, match="is open to other machines, and pipeline"):
         ConfigFile(path, {WANTED: "1"}).load()

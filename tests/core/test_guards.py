@@ -6,12 +6,12 @@ from typing import ClassVar
 import pytest
 
 from core.errors import ConfigError
+from core.guards import WANTED, check_guards, is_guarded, open_ones
 from core.hookspecs import hookimpl
 from core.loader import Loaded, load
-from core.loader.guards import WANTED, check_guards, is_guarded, open_ones
 from tests.core.samples import BACKEND, PIPELINE, config_of
 
-HERE = "tests.core.loader.test_guards"
+HERE = "tests.core.test_guards"
 
 
 class Guard:
@@ -36,8 +36,10 @@ def test_a_plugin_says_that_it_guards(tmp_path: Path) -> None:
 def test_keys_are_wanted_where_the_environment_says_so(tmp_path: Path) -> None:
     for environ in ({}, {WANTED: ""}):
         check_guards(loaded(tmp_path), environ)
-    check_guards(loaded(tmp_path, "Guard"), {WANTED: "1"})
-    with pytest.raises(ConfigError, match="pipeline 'main' asks for no keys, and the server is open") as caught:
-        check_guards(loaded(tmp_path), {WANTED: "1"})
+    check_guards(loaded(tmp_path, "Guard"), {WANTED: "0.0.0.0:80"})
+    with pytest.raises(
+        ConfigError, match=r"--bind 0\.0\.0\.0:80 is open to other machines, and pipeline 'main' asks for no keys"
+    ) as caught:
+        check_guards(loaded(tmp_path), {WANTED: "0.0.0.0:80"})
     assert str(caught.value).startswith(f"{tmp_path / 'pipelines.toml'}: ")
-    assert str(caught.value).endswith("list the plugin 'keys' there, or start it with --without-keys, too")
+    assert str(caught.value).endswith("bind to 127.0.0.1, or say --without-keys, too")

@@ -329,7 +329,7 @@ def test_the_door_stays_shut_without_keys(tmp_path: Path) -> None:
     with serve(tmp_path, "--bind", "0.0.0.0:0", tables=tables) as served:
         assert served.process.wait(20) == 1
         (line,) = served.log.read_text().splitlines()
-        assert line.startswith("--bind 0.0.0.0:0 is open to other machines, and pipeline 'messages' asks for no keys;")
+        assert "--bind 0.0.0.0:0 is open to other machines, and pipeline 'messages' asks for no keys;" in line
     with serve(tmp_path, "--bind", "0.0.0.0:0", "--without-keys", tables=tables) as served:
         assert served.end() == 0
 
@@ -349,7 +349,7 @@ def test_a_reload_does_not_open_the_door(tmp_path: Path) -> None:
         wait_until(lambda: b"\ntry: " in log.read_bytes(), seconds=60)
         path.write_text(guarded.replace(', "keys"', ""))
         wait_until(lambda: b"reload failed" in log.read_bytes())
-        assert b"asks for no keys, and the server is open to other machines" in log.read_bytes()
+        assert b"is open to other machines, and pipeline" in log.read_bytes()
         found = re.search(rb" on 0\.0\.0\.0:(\d+)", log.read_bytes())
         assert found
         url = f"http://127.0.0.1:{int(found[1])}/v1/messages"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -10,8 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from core.cli import command as cli
-from core.loader.guards import WANTED
+from core.guards import WANTED
 from core.serve.settings import ServerError, ServerOptions
+from core.told import Told
 from tests.core.samples import BACKEND, PIPELINE, write
 
 
@@ -29,9 +32,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, ServerOptions]]:
     """What `serve` would run, instead of a server."""
     calls: list[tuple[Path, ServerOptions]] = []
 
-    def serve_file(file: Path, options: ServerOptions, on_ready: Callable[[tuple[str, ...]], None]) -> None:
+    def serve_file(file: Path, options: ServerOptions, on_ready: Callable[[tuple[str, ...], Told], None]) -> None:
         calls.append((file, options))
-        on_ready(options.bind)
+        on_ready(options.bind, Told("/x/pipelines.toml", ("model-one", "model-*"), "/v1", "model-one", key=False))
 
     monkeypatch.setattr(cli, "serve_file", serve_file)
     return calls
@@ -61,7 +64,7 @@ def test_check_prints_the_pipelines() -> None:
     assert "main with backend one" in result.stdout
 
 
-@pytest.mark.parametrize("command", [["check"], ["check", "other.toml"], ["serve"], ["serve", "other.toml"]])
+@pytest.mark.parametrize("command", [["check"], ["check", "other.toml"]])
 def test_a_wrong_file_is_one_line_and_status_1(folder: Path, command: list[str]) -> None:
     for name in ("pipelines.toml", "other.toml"):
         (folder / name).write_text(PIPELINE + BACKEND + "ulr = 3")
@@ -88,23 +91,22 @@ def test_serve_greets_and_runs(served: list[tuple[Path, ServerOptions]]) -> None
     assert result.exit_code == 0
     first, second, third = result.stdout.splitlines()
     assert first == f"hookline {version('hookline')} serves pipelines.toml on 127.0.0.1:8080"
-    assert second == "models: model-one"
+    assert second == "models: model-one, model-*"
     assert third.startswith("try: curl http://127.0.0.1:8080/v1/messages -H ")
     assert '"model": "model-one"' in third
     assert served == [(Path("pipelines.toml"), ServerOptions())]
 
 
-def test_serve_takes_its_options(folder: Path, served: list[tuple[Path, ServerOptions]]) -> None:
-    write(folder, PIPELINE + BACKEND + "[server]\nclient_timeout = 7\n")
+def test_serve_takes_its_options(served: list[tuple[Path, ServerOptions]]) -> None:
     arguments = "--bind 127.0.0.1:1 --bind [::1]:2 --bind 127.0.0.1:1 --workers 3 --worker-class asyncio"
     more = "--backlog 5 --keep-alive 2.5 pipelines.toml"
     assert run("serve", *arguments.split(), *more.split()).exit_code == 0
-    options = ServerOptions(("127.0.0.1:1", "[::1]:2"), 3, "asyncio", 5, 2.5, client_timeout=7.0)
+    options = ServerOptions(("127.0.0.1:1", "[::1]:2"), 3, "asyncio", 5, 2.5)
     assert served == [(Path("pipelines.toml"), options)]
 
 
 def test_a_server_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(file: Path, options: ServerOptions, on_ready: Callable[[tuple[str, ...]], None]) -> None:
+    def refuse(file: Path, options: ServerOptions, on_ready: Callable[[tuple[str, ...], Told], None]) -> None:
         raise ServerError("cannot listen")
 
     monkeypatch.setattr(cli, "serve_file", refuse)
@@ -119,16 +121,30 @@ def test_main_runs_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert (caught.value.code, capsys.readouterr().out) == (0, f"hookline {version('hookline')}\n")
 
 
-def test_serve_asks_for_keys_before_it_lets_other_machines_in(
+def test_serve_lets_the_workers_know_that_other_machines_reach_them(
     served: list[tuple[Path, ServerOptions]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(WANTED, "1")
-    result = run("serve", "--bind", "0.0.0.0:8080")
-    assert (result.exit_code, result.stdout, served) == (1, "", [])
-    assert result.stderr.startswith(
-        "--bind 0.0.0.0:8080 is open to other machines, and pipeline 'main' asks for no keys"
-    )
-    assert result.stderr.count("\n") == 1
-    assert run("serve", "--bind", "0.0.0.0:8080", "--without-keys").exit_code == 0
-    assert [options.bind for _, options in served] == [("0.0.0.0:8080",)]
-    assert WANTED not in os.environ
+    monkeypatch.setenv(WANTED, "from before")
+    for more, wanted in ((["--without-keys"], None), ([], "0.0.0.0:8080")):
+        assert run("serve", "--bind", "0.0.0.0:8080", *more).exit_code == 0
+        assert os.environ.get(WANTED) == wanted
+    assert run("serve").exit_code == 0
+    assert os.environ.get(WANTED) is None
+    assert len(served) == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("ulr = 3", "pipelines.toml: [backends.one] key 'ulr': unknown key; did you mean 'url'?\n"),
+        ("", "--bind 0.0.0.0:0 is open to other machines, and pipeline 'main' asks for no keys; list the plugin"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line_and_status_1(folder: Path, more: str, said: str) -> None:
+    """Of a real worker, which reads the file."""
+    write(folder, PIPELINE + BACKEND + more)
+    command = [sys.executable, "-c", "from core.cli import main; main()", "serve", "--bind", "0.0.0.0:0"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert said in ended.stderr
+    assert ended.stderr.count("\n") == 1

@@ -10,8 +10,7 @@ from typer.testing import CliRunner, Result
 
 from core.cli import commands
 from core.cli.command import make_cli
-from core.cli.commands import Listed, listed
-from core.errors import ConfigError
+from core.cli.listed import Listed
 from tests.core.samples import BACKEND, PIPELINE, Front, write
 
 HERE = "tests.core.cli.test_commands"
@@ -101,20 +100,6 @@ def test_an_own_command_cannot_be_replaced(entries: dict[str, str]) -> None:
 
 def test_an_unknown_command_is_unknown() -> None:
     assert "No such command 'parots'" in run("parots").stderr
-
-
-def test_listed_makes_the_plugins_and_checks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PIPELINES_TOML", raising=False)
-    table = '[pipelines.main."tests.core.samples:Front"]\nbackends = ["nobody"]\n'
-    write(tmp_path, PIPELINE + table + BACKEND)
-    config, (front,) = listed(Front)
-    assert (config.file, front.backends) == ("pipelines.toml", ("nobody",))
-    assert listed(Result) == (config, [])
-    write(tmp_path, "broken")
-    with pytest.raises(ConfigError, match=r"pipelines\.toml"):
-        listed(Front)
 
 
 def test_nothing_is_imported_that_is_not_called(entries: dict[str, str]) -> None:

@@ -8,9 +8,8 @@ import attrs
 import pytest
 
 from core import Config, hookimpl
-from core.cli.report import report, routes_of
+from core.cli.report import report
 from core.loader import load
-from core.route import Candidate
 from tests.core import samples
 from tests.core.samples import HERE, PIPELINE, config_of
 
@@ -138,22 +137,6 @@ def test_a_limit_is_shown(tmp_path: Path, keys: str, shown: str) -> None:
     backend = f'[backends.two]\nplugins = ["{HERE}:Engine"]\n{keys}\n'
     lines = [line.strip() for line in report(load(config_of(tmp_path, PIPELINE + backend), {})).splitlines()]
     assert shown in lines
-
-
-def test_routes_are_asked_of_the_pipeline_and_globs_are_among_them(tmp_path: Path) -> None:
-    models = '[models]\n"a" = { backend = "one" }\n"claude-*" = { backend = "one", model = "up" }\n'
-    pipeline = PIPELINE.replace(f"{HERE}:Front", f'{HERE}:Front", "models')
-    loaded = load(config_of(tmp_path, models + pipeline + BACKEND), {})
-    assert routes_of(loaded.config, loaded.pipelines[0]) == {
-        "model-one": (Candidate("one", "upstream"),),
-        "a": (Candidate("one", "a"),),
-        "claude-*": (Candidate("one", "up"),),
-    }
-
-
-def test_a_router_that_wants_more_shows_nothing(tmp_path: Path) -> None:
-    loaded = load(config_of(tmp_path, f'["{HERE}:Front"]\nbackends = ["gone"]\n' + PIPELINE + BACKEND), {})
-    assert list(routes_of(loaded.config, loaded.pipelines[0])) == ["model-gone"]
 
 
 class Giving(Far):

@@ -5,28 +5,28 @@ import shlex
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, Final
 
 import pytest
 
 from core.cli import server
-from core.cli.server import curl_of, default_worker_class, refuse_open, serve_file
-from core.hookspecs import hookimpl
-from core.loader.assemble import join
-from core.loader.guards import WANTED
-from core.pipeline import Pipeline
+from core.cli.server import curl_of, default_worker_class, serve_file, want_keys
+from core.guards import WANTED
 from core.serve.settings import ServerError, ServerOptions
 from core.serve.sockets import Doors
+from core.told import Told
+
+TOLD: Final = Told("p.toml", ("m",), "/v1", "m", key=False)
 
 
 class Stub:
     """Stands in for the master: it is ready at once, and then over."""
 
-    def __init__(self, options: ServerOptions, doors: Doors, on_ready: Callable[[], None]) -> None:
+    def __init__(self, options: ServerOptions, doors: Doors, on_ready: Callable[[Any], None]) -> None:
         self.options, self.doors, self.on_ready = options, doors, on_ready
 
     def run(self) -> None:
-        self.on_ready()
+        self.on_ready(TOLD)
         self.doors.close()
 
 
@@ -35,10 +35,12 @@ def test_serve_file_runs_a_master(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(server, "configure_logs", lambda: None)
     monkeypatch.setenv("PIPELINES_TOML", "other.toml")
     monkeypatch.chdir(tmp_path)
-    told: list[tuple[str, ...]] = []
-    serve_file(Path("p.toml"), ServerOptions(("127.0.0.1:0", "unix:s", "localhost:0")), told.append)
+    told: list[Any] = []
+    options = ServerOptions(("127.0.0.1:0", "unix:s", "localhost:0"))
+    serve_file(Path("p.toml"), options, lambda *words: told.append(words))
     assert os.environ["PIPELINES_TOML"] == str(tmp_path / "p.toml")
-    ((one, two, three),) = told
+    (((one, two, three), about),) = told
+    assert about == TOLD
     assert one.startswith("127.0.0.1:")
     assert not one.endswith(":0")
     assert two == "unix:s"
@@ -48,7 +50,7 @@ def test_serve_file_runs_a_master(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_not_on_every_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "fork")
     with pytest.raises(ServerError, match="here, run: hypercorn "):
-        serve_file(Path("p.toml"), ServerOptions(), lambda _: None)
+        serve_file(Path("p.toml"), ServerOptions(), lambda *_: None)
 
 
 def test_uvloop_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,63 +82,39 @@ def test_the_curl_has_a_place_for_a_key_where_one_is_wanted() -> None:
     assert "x-api-key" not in curl_of("127.0.0.1:8080", "/v1", "m")
 
 
-class Open:
-    @hookimpl
-    def lifespan(self) -> None:
-        pass
-
-
-class Guarded(Open):
-    guards: ClassVar[bool] = True
-
-
-def pipeline(name: str, *plugins: object) -> Pipeline:
-    return Pipeline(name, ("/v1",), join({type(each).__name__: each for each in plugins}), {})
-
-
-OPEN, GUARDED = pipeline("open", Open()), pipeline("guarded", Open(), Guarded())
-
-
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(WANTED, "")
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0:80", ":80", "[::]:80", "[::ffff:10.0.0.1]:80", "192.0.2.1:80", "10.0.0.1:0"])
-def test_other_machines_are_let_in_only_where_keys_are_asked_for(bind: str) -> None:
-    said = rf"--bind {bind.replace('[', '.').replace(']', '.')} is open to other machines, and pipeline 'open' asks for no keys"
-    for pipelines in ([OPEN], [GUARDED, OPEN]):
-        with pytest.raises(ServerError, match=said) as caught:
-            refuse_open(("127.0.0.1:1", bind), pipelines)
-        assert "\n" not in str(caught.value)
-        assert "--without-keys" in str(caught.value)
-    assert not os.environ[WANTED]
-    refuse_open((bind,), [GUARDED])
-    assert os.environ.get(WANTED) == "1"
+def test_where_other_machines_are_let_in_keys_are_wanted(bind: str) -> None:
+    want_keys(("127.0.0.1:1", bind))
+    assert os.environ[WANTED] == bind
 
 
 @pytest.mark.parametrize(
     "bind", ["127.0.0.1:80", "127.9.9.9:80", "[::1]:80", "localhost:80", "unix:/run/h", "127.1:80"]
 )
 def test_this_machine_is_no_other(bind: str) -> None:
-    refuse_open((bind,), [OPEN])
-    refuse_open((bind,), [GUARDED])
+    want_keys((bind,))
     assert not os.environ[WANTED]
 
 
-@pytest.mark.parametrize(("host", "refused"), [("127.0.0.1", False), ("0.0.0.0", True)])
-def test_a_socket_that_was_handed_to_us_is_looked_at(host: str, refused: bool) -> None:
+@pytest.mark.parametrize(("host", "wanted"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_a_socket_that_was_handed_to_us_is_looked_at(host: str, wanted: bool) -> None:
     with socket.socket() as sock:
         sock.bind((host, 0))
         bind = f"fd://{sock.fileno()}"
-        if refused:
-            with pytest.raises(ServerError, match="is open to other machines"):
-                refuse_open((bind,), [OPEN])
-        else:
-            refuse_open((bind,), [OPEN])
+        want_keys((bind,))
+        assert os.environ[WANTED] == (bind if wanted else "")
         assert sock.getsockname()[0] == host  # still open
+
+
+def test_sockets_that_are_none_and_those_of_this_machine_alone() -> None:
     with socket.socket(socket.AF_UNIX) as sock:
-        refuse_open((f"fd://{sock.fileno()}", "fd://x", "fd://99999"), [OPEN])
+        want_keys((f"fd://{sock.fileno()}", "fd://x", "fd://99999"))
+    assert not os.environ[WANTED]
 
 
 def test_a_name_that_is_none_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,4 +123,4 @@ def test_a_name_that_is_none_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(ServerError, match="cannot listen on nobody:80: no such address"):
-        refuse_open(("nobody:80",), [OPEN])
+        want_keys(("nobody:80",))

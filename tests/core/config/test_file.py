@@ -4,7 +4,7 @@ import pytest
 
 from core.chat.dialect import Dialect
 from core.config import Secret
-from core.config.file import config_path, read_config
+from core.config.file import read_config
 from core.errors import ConfigError
 from tests.core.samples import config_of, write
 
@@ -66,11 +66,6 @@ def test_reads_a_whole_file(tmp_path: Path) -> None:
 def test_no_secret_is_in_the_repr(tmp_path: Path) -> None:
     config = config_of(tmp_path, WHOLE, KEY="hunter2", OTHER="swordfish", PROXY="http://u:pw@proxy:3128")
     assert not any(secret in repr(config) for secret in ("hunter2", "swordfish", "pw@proxy"))
-
-
-def test_config_path_is_what_the_environment_says() -> None:
-    assert config_path({"PIPELINES_TOML": "/etc/p.toml"}) == Path("/etc/p.toml")
-    assert config_path({}) == config_path({"PIPELINES_TOML": ""}) == Path("pipelines.toml")
 
 
 FAULTS = [

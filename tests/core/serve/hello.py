@@ -13,8 +13,10 @@ import orjson
 class Hello:
     """POST: the body, the method and the path come back as JSON; other paths see below."""
 
+    client_timeout = 60.0
     drain_grace = 0.0
     drain_timeout = 0.5
+    told = "hello"
 
     def __init__(self) -> None:
         self.leaving = False

@@ -117,12 +117,12 @@ class HTTP2:
 
 
 @asynccontextmanager
-async def serving(options: ServerOptions | None = None) -> AsyncIterator[Served]:
+async def serving(options: ServerOptions | None = None, stall: float = 65.0) -> AsyncIterator[Served]:
     """`Hello` on a free port."""
     options = options or ServerOptions()
     app = Hello()
     listener = socket.create_server(("127.0.0.1", 0))
-    reception = Reception(ASGIWrapper(app), protocol_config(options), [listener], {}, options.stall)
+    reception = Reception(ASGIWrapper(app), protocol_config(options), [listener], {}, stall)
     port = listener.getsockname()[1]
     reception.open()
     try:

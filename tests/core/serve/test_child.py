@@ -16,7 +16,7 @@ HELLO = ServerOptions(("127.0.0.1:0",), application="tests.core.serve.hello:app"
 
 @pytest.fixture
 def doors() -> Iterator[Doors]:
-    made = open_doors(HELLO.bind, 60)
+    made = open_doors(HELLO.bind)
     yield made
     made.close()
 
@@ -37,7 +37,7 @@ def test_a_worker_s_life(doors: Doors) -> None:
     child.reload()  # kept until it can
     child.send(signal.SIGINT)
     assert look_until(child, lambda: child.ready_since is not None) is None
-    assert (child.drain, child.grace) == (0.5, 0.0)
+    assert (child.drain, child.grace, child.told) == (0.5, 0.0, "hello")
     with httpx.Client(base_url=f"http://{doors.addresses[0]}", timeout=10) as client:
         pid, reloads = client.post("/about").text.split()
         while reloads == "0":  # the signal is on its way

@@ -10,7 +10,7 @@ import h2.events
 import pytest
 from structlog.testing import capture_logs
 
-from core.serve import connection, reception, settings
+from core.serve import connection, reception
 from core.serve.protocols import Protocols
 from core.serve.settings import ServerOptions
 from tests.core.serve.served import HTTP2, WITHIN, Client, request, serving, true
@@ -75,9 +75,8 @@ async def test_http2_with_a_request_is_not() -> None:
             await served.app.left.wait()
 
 
-async def test_a_client_that_takes_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "STALL_MARGIN", 0.0)
-    async with serving(ServerOptions(client_timeout=0.2)) as served:
+async def test_a_client_that_takes_nothing_is_cut() -> None:
+    async with serving(stall=0.2) as served:
         client = await served.connect(SO_RCVBUF=4096)
         await client.send(request("/flood"))
         async with asyncio.timeout(WITHIN):

@@ -24,6 +24,7 @@ class Worker:
         self.obedient = obedient
         self.ready_since: float | None = None
         self.drain = self.grace = 0.0
+        self.told = "what it serves"
         self.reason = ""
         self.pid = 7
         self.got: list[str] = []
@@ -75,7 +76,7 @@ class Worker:
 
 @pytest.fixture
 def doors() -> Iterator[Doors]:
-    made = open_doors(("127.0.0.1:0",), 60)
+    made = open_doors(("127.0.0.1:0",))
     yield made
     made.close()
 
@@ -96,7 +97,11 @@ def run(
         begin(len(made), made[-1])
         return made[-1]
 
-    Master(ServerOptions(workers=workers), doors, on_ready, spawn=cast("Any", spawn)).run()
+    def ready(told: str) -> None:
+        assert told == "what it serves"
+        on_ready()
+
+    Master(ServerOptions(workers=workers), doors, ready, spawn=cast("Any", spawn)).run()
     return made
 
 

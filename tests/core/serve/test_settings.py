@@ -18,7 +18,3 @@ def test_http2_connections_have_no_last_request() -> None:
     other = for_http2(config)
     assert (other.keep_alive_max_requests, config.keep_alive_max_requests) == (sys.maxsize, 1000)
     assert (other.keep_alive_timeout, other.include_server_header) == (3.5, False)
-
-
-def test_a_stalled_connection_is_cut_after_its_client_was() -> None:
-    assert ServerOptions(client_timeout=10).stall == 15

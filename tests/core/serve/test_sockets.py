@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.serve.settings import ServerError
-from core.serve.sockets import UNSENT, host_port, open_doors
+from core.serve.sockets import UNSENT, cut_stalled, host_port, open_doors
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_binds_and_tells_the_port() -> None:
-    doors = open_doors(("127.0.0.1:0", "[::1]:0"), 60)
+    doors = open_doors(("127.0.0.1:0", "[::1]:0"))
     one, two = doors.addresses
     assert one.startswith("127.0.0.1:")
     assert two.startswith("[::1]:")
@@ -35,8 +35,9 @@ def test_it_binds_and_tells_the_port() -> None:
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="Linux alone has it")
 def test_connections_inherit_what_cuts_them() -> None:
-    doors = open_doors(("127.0.0.1:0",), 65)
+    doors = open_doors(("127.0.0.1:0",))
     (listener,) = doors.sockets
+    cut_stalled(doors.sockets, 65)
     listener.listen()
     with socket.create_connection(listener.getsockname()):
         listener.setblocking(True)
@@ -53,7 +54,7 @@ def test_a_port_in_use_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ServerError) as caught:
-            open_doors(("127.0.0.1:0", f"127.0.0.1:{port}"), 60)
+            open_doors(("127.0.0.1:0", f"127.0.0.1:{port}"))
     assert str(caught.value) == (
         f"cannot listen on 127.0.0.1:{port}: address already in use; "
         "choose another: hookline serve --bind HOST:PORT, or make serve BIND=HOST:PORT"
@@ -63,13 +64,13 @@ def test_a_port_in_use_is_one_line() -> None:
 @pytest.mark.parametrize("bind", ["127.0.0.1", "localhost:", "host:http", "host:70000", "::1:80", "", "fd://x"])
 def test_a_bind_of_no_known_form(bind: str) -> None:
     with pytest.raises(ServerError, match=r"is not HOST:PORT, \[IPv6\]:PORT, unix:PATH or fd://NUMBER"):
-        open_doors((bind,), 60)
+        open_doors((bind,))
 
 
 def test_a_unix_socket_takes_the_place_of_a_dead_one_and_goes(here: Path) -> None:
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind("s")
-    doors = open_doors(("unix:s",), 60)
+    doors = open_doors(("unix:s",))
     assert doors.addresses == ("unix:s",)
     doors.close()
     assert not (here / "s").exists()
@@ -84,12 +85,12 @@ def test_a_unix_socket_in_use_is_left_alone(here: Path, file: bool) -> None:
             taken.bind("s")
             taken.listen()
         with pytest.raises(ServerError, match="cannot listen on unix:s: address already in use"):
-            open_doors(("unix:s",), 60)
+            open_doors(("unix:s",))
     assert (here / "s").exists()
 
 
 def test_another_server_s_unix_socket_stays(here: Path) -> None:
-    doors = open_doors(("unix:s",), 60)
+    doors = open_doors(("unix:s",))
     (here / "s").rename(here / "ours")
     with socket.socket(socket.AF_UNIX) as other:
         other.bind("s")
@@ -100,7 +101,7 @@ def test_another_server_s_unix_socket_stays(here: Path) -> None:
 def test_a_socket_that_was_handed_down() -> None:
     given = socket.create_server(("127.0.0.1", 0))
     port = given.getsockname()[1]
-    doors = open_doors((f"fd://{given.detach()}",), 60)
+    doors = open_doors((f"fd://{given.detach()}",))
     assert doors.addresses == (f"127.0.0.1:{port}",)
     doors.close()
 
@@ -110,7 +111,7 @@ def test_what_was_handed_down_and_is_no_socket() -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as datagrams:
         for number, why in ((reader, "socket"), (datagrams.fileno(), "no stream socket")):
             with pytest.raises(ServerError, match=rf"cannot listen on fd://{number}: .*{why}"):
-                open_doors((f"fd://{number}",), 60)
+                open_doors((f"fd://{number}",))
         assert datagrams.fileno() > 0
     os.close(reader)
     os.close(writer)

@@ -49,7 +49,7 @@ async def test_it_serves_reloads_and_drains(ends: list[float]) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     told: list[tuple[Any, ...]] = []
     serving = asyncio.create_task(serve(app, HELLO, [listener], lambda *words: told.append(words)))
-    await true(lambda: told == [("ready", 0.5, 0.0)])
+    await true(lambda: told == [("ready", 0.5, 0.0, "hello")])
     sock = socket.create_connection(listener.getsockname())
     sock.setblocking(False)
     client = Client(sock)
@@ -61,7 +61,7 @@ async def test_it_serves_reloads_and_drains(ends: list[float]) -> None:
     assert (await client.rest()).endswith(b"last\r\n0\r\n\r\n")
     async with asyncio.timeout(WITHIN):
         await serving
-    assert told == [("ready", 0.5, 0.0), ("drains", 0.5, 0.0)]
+    assert told == [("ready", 0.5, 0.0, "hello"), ("drains", 0.5, 0.0)]
     assert ends == [0.5 + END]
     assert listener.fileno() == -1
 
@@ -74,7 +74,7 @@ async def test_it_takes_connections_in_the_grace_until_that_is_over_or_it_shall_
     listener = socket.create_server(("127.0.0.1", 0))
     told: list[tuple[Any, ...]] = []
     serving = asyncio.create_task(serve(app, HELLO, [listener], lambda *words: told.append(words)))
-    await true(lambda: told == [("ready", 0.5, 60.0)])
+    await true(lambda: told == [("ready", 0.5, 60.0, "hello")])
     os.kill(os.getpid(), signal.SIGTERM)
     await true(lambda: app.leaving)
     sock = socket.create_connection(listener.getsockname())
