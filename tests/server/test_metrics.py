@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from plugins.metrics.run import Run
 from tests.plugins.metrics.samples import Samples, parsed, value
 from tests.server import gateway
 from tests.server.processes import wait_until
@@ -94,7 +95,9 @@ def test_two_workers_of_hypercorn(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ask(served.url)
         assert {requests(served.url) for _ in range(6)} == {REQUESTS}
         served.end(signal.SIGTERM)
-        wait_until(lambda: runs(tmp_path) == [])  # a worker may be last
+    # Hypercorn may cut a worker's last moment short. What that leaves goes with the next run.
+    Run.join(tmp_path / f"hookline-metrics-{os.getuid()}", "next").leave()
+    assert runs(tmp_path) == []
 
 
 def test_an_address_of_its_own(tmp_path: Path) -> None:
