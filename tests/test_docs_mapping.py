@@ -20,6 +20,7 @@ NODE = re.compile(r"`(tests/mapping/test_\w+\.py::test_\w+)`")
 NOT_ENGINES = (
     "anthropic",
     "models",
+    "keys",
     "access_log",
     "metrics",
     "tracing",
