@@ -16,7 +16,7 @@ from core.about import about
 from core.config import ServerConfig
 from core.config_file import ConfigFile
 from core.cut import Cut
-from core.door import Receive, late_body, read_body
+from core.door import Receive, read_body
 from core.errors import GatewayError, RequestError
 from core.gateway import Gateway, going
 from core.generations import Generations
@@ -148,60 +148,48 @@ class ASGIApp:
             await _send_page(send, page, scope)
             return
         # A task group for the request and its watcher would cost as much as the whole mapping.
-        with self._generations.current as gateway:
-            with Cut() as cut:
-                sink = Sink(send, cut.now)
-                self._open.add(sink)
-                try:
-                    await self._serve(gateway, scope, path, receive, sink)
-                finally:
-                    self._open.discard(sink)
-            if sink.late:
-                await self._serve(gateway, scope, path, receive, Sink(send, Cut().now), late=True)
+        with self._generations.current as gateway, Cut() as cut:
+            sink = Sink(send, cut.now)
+            self._open.add(sink)
+            try:
+                await self._serve(gateway, scope, path, receive, sink)
+            finally:
+                self._open.discard(sink)
 
     async def _serve(
-        self,
-        gateway: Gateway,
-        scope: MutableMapping[str, Any],
-        path: str,
-        receive: Receive,
-        sink: Sink,
-        *,
-        late: bool = False,
+        self, gateway: Gateway, scope: MutableMapping[str, Any], path: str, receive: Receive, sink: Sink
     ) -> None:
-        limits = gateway.server
-        body: bytes | None = b""
-        refusal = late_body(limits.body_timeout) if late else self._refusal(limits, scope["headers"])
-        if refusal is None:
-            timer = asyncio.get_running_loop().call_later(limits.body_timeout, sink.be_late)
-            try:
-                body = await read_body(scope["headers"], receive, limits.max_body)
-            except RequestError as error:
-                refusal = error
-            finally:
-                timer.cancel()
-        # A body that was whole in the very moment in which its time was over is late: the scope is cancelled already.
-        if body is None or sink.late:
-            return
         client = scope.get("client")
         http = HTTPRequest(
             method=scope["method"],
             path=path,
             query=scope["query_string"],
             headers=scope["headers"],
-            body=body,
             id=fresh_id("req_"),
             client=f"{client[0]}:{client[1]}" if client else "",
         )
-        # A body that was not read to its end spoils an HTTP/1 connection for the next request.
-        sink.close = (refusal is not None or self.leaving) and scope["http_version"].startswith("1")
-        watch = asyncio.get_running_loop().create_task(_watch(receive, sink))
+        http1 = scope["http_version"].startswith("1")
+        # A body that is not read to its end spoils an HTTP/1 connection for the next request.
+        sink.close = http1
+        watch: asyncio.Task[None] | None = None
+
+        async def body() -> bytes | None:
+            nonlocal watch
+            try:
+                found = await read_body(scope["headers"], receive, gateway.server)
+            finally:
+                watch = asyncio.get_running_loop().create_task(_watch(receive, sink))
+            sink.close = http1 and self.leaving
+            sink.gone = sink.gone or found is None
+            return found
+
         try:
-            await gateway.handle(http, sink, refusal)
+            await gateway.handle(http, sink, self._refusal(gateway.server, scope["headers"]), body)
         except OSError:  # the client's socket is gone: the same as leaving
             pass
         finally:
-            watch.cancel()
+            if watch is not None:
+                watch.cancel()
 
     def _refusal(self, limits: ServerConfig, headers: Sequence[tuple[bytes, bytes]]) -> GatewayError | None:
         """Why a request may not even be read, or None."""

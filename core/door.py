@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from core.config import ServerConfig
 from core.errors import RequestError
 from core.sink import Event
 
@@ -11,8 +13,22 @@ Receive = Callable[[], Awaitable[Event]]
 """ASGI's `receive`."""
 
 
-async def read_body(headers: Sequence[tuple[bytes, bytes]], receive: Receive, limit: int) -> bytes | None:
-    """The request's body; None when the client left before its end. Raises RequestError over the limit of bytes."""
+async def read_body(
+    headers: Sequence[tuple[bytes, bytes]], receive: Receive, limits: ServerConfig
+) -> bytes | None:
+    """The request's body; None when the client left before its end.
+
+    Raises RequestError for one that is too large, or does not come in time.
+    """
+    try:
+        async with asyncio.timeout(limits.body_timeout):
+            return await _read(headers, receive, limits.max_body)
+    except TimeoutError:
+        said = f"the request's body did not come within {limits.body_timeout:g} seconds"
+        raise RequestError(said, status=408) from None
+
+
+async def _read(headers: Sequence[tuple[bytes, bytes]], receive: Receive, limit: int) -> bytes | None:
     announced = next((value for name, value in headers if name == b"content-length"), b"")
     if announced.isdigit() and int(announced) > limit:
         raise _too_large(limit)
@@ -29,11 +45,6 @@ async def read_body(headers: Sequence[tuple[bytes, bytes]], receive: Receive, li
                 raise _too_large(limit)
         if not event.get("more_body", False):
             return b"".join(parts)
-
-
-def late_body(seconds: float) -> RequestError:
-    """The error for one that did not come in time."""
-    return RequestError(f"the request's body did not come within {seconds:g} seconds", status=408)
 
 
 def _too_large(limit: int) -> RequestError:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import anyio
+import attrs
 import structlog
 
 from core.around import Around
+from core.attempts import Attempts
+from core.balance.budget import RetryBudget
 from core.culprit import FAULTS, notes_of
-from core.cut import Cut
 from core.deltas import Stop
-from core.errors import GatewayError, RequestError, UpstreamError
-from core.hookspecs import UpstreamCall
+from core.errors import GatewayError, RequestError
 from core.lives import Lives
 from core.loader import Loaded
 from core.outlet import Outlet, Sink
 from core.page import Page
-from core.pipeline import Back, Pipeline
-from core.raised import ANYTHING, drop_frames, leaves, raise_fault
+from core.pipeline import Pipeline
+from core.raised import drop_frames
 from core.record import Record
 from core.request import HTTPRequest, Request
-from core.route import Route
-from core.translation import Translation
-from core.vigil import Vigil
+
+Body = Callable[[], Awaitable[bytes | None]]
 
 FAREWELL: Final = 2.0
 """Seconds in which a client is told that the server goes."""
@@ -47,7 +47,9 @@ class Gateway:
         self._mounts = sorted(mounts, key=lambda mount: -len(mount[0]))
         self._log = structlog.get_logger()
         self.server = loaded.config.server
-        self._vigils: set[Vigil] = set()
+        self._budget = RetryBudget()
+        self._attempts: set[Attempts] = set()
+        self._states = {each.name: {name: back.state for name, back in each.backs.items()} for each in loaded.pipelines}
         self._pages = [pipeline for pipeline in loaded.pipelines if pipeline.answers("page")]
 
     @asynccontextmanager
@@ -60,21 +62,30 @@ class Gateway:
         finally:
             await lives.end()
 
-    async def handle(self, http: HTTPRequest, sink: Sink, refusal: GatewayError | None = None) -> None:
+    async def handle(
+        self,
+        http: HTTPRequest,
+        sink: Sink,
+        refusal: GatewayError | None = None,
+        body: Body | None = None,
+    ) -> None:
         """Serve one request; `http.path` is the whole path. With `refusal` the request is answered by that error.
+
+        `body` reads the request's body, once it is let in; it gives None when the client leaves before its end. Without
+        it the body is here already.
 
         Never raises but for cancellation (the client left, or the server goes) and what `sink` raises.
         """
         if self._pages and http.method == "GET" and await self._page(http, sink):
             return
         pipeline, http, nowhere = self._mounted(http)
-        record = Record(http, pipeline=pipeline.name)
+        record = Record(http, pipeline=pipeline.name, states=self._states[pipeline.name])
         out = Outlet(sink, record, blame=pipeline.blame)
         around = Around(pipeline, http, record)
         cancelled = True
         try:
             try:
-                await self._serve(pipeline, http, out, refusal or nowhere, around)
+                await self._serve(pipeline, http, out, refusal or nowhere, around, body)
             except anyio.get_cancelled_exc_class():
                 await self._interrupted(pipeline, http, out)
                 raise
@@ -90,9 +101,9 @@ class Gateway:
             drop_frames(record.error)
 
     def interrupt(self, error: GatewayError) -> None:
-        """End every request that waits for an upstream with this error."""
-        for vigil in list(self._vigils):
-            vigil.fail(error)
+        """End every request that waits for an upstream, or for its turn, with this error."""
+        for attempts in list(self._attempts):
+            attempts.interrupt(error)
 
     async def _interrupted(self, pipeline: Pipeline, http: HTTPRequest, out: Outlet) -> None:
         """The server takes the request's task away: its client, if it is still there, is told."""
@@ -101,7 +112,13 @@ class Gateway:
                 await self._fail(pipeline, http, out, going())
 
     async def _serve(
-        self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, refusal: GatewayError | None, around: Around
+        self,
+        pipeline: Pipeline,
+        http: HTTPRequest,
+        out: Outlet,
+        refusal: GatewayError | None,
+        around: Around,
+        body: Body | None,
     ) -> None:
         record = out.record
         try:
@@ -114,6 +131,12 @@ class Gateway:
             if refusal is not None:
                 await self._fail(pipeline, http, out, refusal)
                 return
+            if body is not None:
+                data = await body()
+                if data is None:
+                    record.left = True
+                    return
+                record.http = http = attrs.evolve(http, body=data)
             record.request = request = _mine(pipeline.parse(http), http)
             out.answer = pipeline.serialize(http, request)
             await self._answer(pipeline, http, request, out)
@@ -132,63 +155,12 @@ class Gateway:
         route = pipeline.route(http, request)
         if route is None or not route.candidates:
             raise RequestError(f"model: {request.model}", kind="not_found")
-        route = Route(route.candidates[:1])
-        out.record.route = route
-        back = pipeline.backs.get(route.backend)
-        if back is None:
-            raise RequestError(f"model: {request.model} goes to a backend that is not here", kind="not_found")
-        with Cut() as cut:
-            vigil = Vigil(back.client.backend, self.server.ping_interval, give_up=cut.now, ping=out.ping)
-            self._vigils.add(vigil)
-            try:
-                await self._attempt(back, request, route, out, vigil)
-            finally:
-                self._vigils.discard(vigil)
-                vigil.end()
-            return
-        if vigil.error is not None:
-            raise vigil.error
-
-    async def _attempt(self, back: Back, request: Request, route: Route, out: Outlet, vigil: Vigil) -> None:
-        content, stop = back.translate_content(request, route), back.translate_stop(request, route)
-        translators = out.translators = Translation(content, stop, back.blame)
-        call = back.call_upstream(request, route)
+        attempts = Attempts(pipeline.backs, http, request, out, self.server.ping_interval, self._budget)
+        self._attempts.add(attempts)
         try:
-            await self._receive(call, request, translators, out, vigil)
-        except GatewayError:
-            raise
-        except ANYTHING as error:
-            if leaves(error):
-                raise
-            back.blame(error, "call_upstream", "call")
-            raise_fault(error)
-
-    async def _receive(
-        self, call: UpstreamCall, request: Request, translators: Translation, out: Outlet, vigil: Vigil
-    ) -> None:
-        async with call as batches:
-            out.record.accepted = time.monotonic()
-            vigil.accepted()
-            stopped = False
-            async for chunks in batches:
-                deltas, stopped = translators.feed(chunks)
-                vigil.waits = False
-                told = await out.feed(deltas)
-                vigil.waits = True
-                vigil.heard(told=told, begun=bool(deltas))
-                if stopped:
-                    break
-            vigil.waits = False
-            if not stopped:
-                deltas, stopped = translators.flush()
-                if not stopped and request.task == "message":
-                    await out.feed(deltas)
-                    raise UpstreamError("the upstream's answer broke off before its end", status=502)
-                await out.finish(deltas)
-            else:
-                await out.finish(())
-        if not out.ended:
-            raise RuntimeError("__aexit__ returned true, which hides what went wrong")
+            await attempts.run(route)
+        finally:
+            self._attempts.discard(attempts)
 
     async def _fail(self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, error: GatewayError) -> None:
         if out.ended:

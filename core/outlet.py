@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, Protocol
+from urllib.parse import quote
 
 import attrs
 
@@ -20,6 +21,8 @@ from core.request import HTTPRequest
 from core.translation import Translation, no_blame
 
 _BREAK: Final = re.compile(rb"[\r\n]")
+BACKEND_HEADER: Final = b"x-hookline-backend"
+"""The header that says which backend served, or was the last to fail."""
 _LAST_WORDS: Final = (
     b'{"type":"error","error":{"type":"api_error","message":"the gateway failed on this request; its log has the '
     b'details"},"request_id":"%b"}'
@@ -49,8 +52,15 @@ class Outlet:
     translators: Translation | None = None
     started: bool = False
     ended: bool = False
+    backend: str = ""
+    """Who serves, as the header BACKEND_HEADER tells; "" while it is not known."""
     blame: Callable[[BaseException, str, str], None] = no_blame
     _pinging: asyncio.Task[None] | None = attrs.field(init=False, default=None)
+
+    @property
+    def shown(self) -> bool:
+        """Whether the client has been given something, or soon will be: a ping on its way."""
+        return self.started or self._pinging is not None
 
     async def feed(self, deltas: Sequence[Delta]) -> bool:
         """Deltas for the answer; whether any bytes went out."""
@@ -119,6 +129,8 @@ class Outlet:
     async def _out(self, data: bytes, *, last: bool) -> None:
         if not self.started and self.answer is not None:
             self.record.status, headers = self.head()
+            if self.backend:
+                headers = (*headers, (BACKEND_HEADER, _value_of(self.backend)))
             self.started = True
             self.record.first = time.monotonic()
             await self.sink.start(self.record.status, headers)
@@ -142,6 +154,13 @@ class Outlet:
             await self.sink.send(_LAST_WORDS % http.id.encode(), False)
         else:
             await self.sink.send(b"", False)
+
+
+def _value_of(name: str) -> bytes:
+    """A backend's name as a header's value: what cannot stand in one is written as in a URL."""
+    if name.isascii() and name.isprintable():
+        return name.encode()
+    return quote(name, safe=" ", errors="replace").encode()
 
 
 def _head_of(answer: Any) -> tuple[int, tuple[tuple[bytes, bytes], ...]]:

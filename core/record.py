@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -13,6 +13,21 @@ from core.deltas import Delta, Stop, Usage
 from core.errors import GatewayError
 from core.request import HTTPRequest, Request
 from core.route import Route
+
+if TYPE_CHECKING:
+    from core.balance.state import BackendState
+
+
+@attrs.frozen
+class Missed:
+    """A backend that did not serve a request, although it was its turn.
+
+    `reason` is one word: the kind of its error, `cooling` (it failed others a moment ago) or `full`; `why` is a text.
+    """
+
+    backend: str
+    reason: str
+    why: str
 
 
 @attrs.define
@@ -22,8 +37,15 @@ class Record:
     http: HTTPRequest
     started: float = attrs.field(factory=time.monotonic)
     pipeline: str = ""
+    key: str = ""
+    """The name of the client's key, by whoever checks keys."""
     request: Request | None = None
     route: Route | None = None
+    """The candidate that served, or was asked last."""
+    attempts: list[Missed] = attrs.field(factory=list)
+    """The candidates before it, and why they did not serve; that one, too, where all failed."""
+    states: Mapping[str, BackendState] = attrs.field(factory=dict, repr=False)
+    """What the process knows of the backends, by name: health, places and queues, as they are at any moment."""
     status: int = 0
     accepted: float = 0.0
     """When the upstream took the request."""
@@ -69,6 +91,10 @@ class Record:
         if self.route is not None:
             first = self.route.candidates[0]
             out["pipeline"], out["backend"], out["upstream_model"] = self.pipeline, first.backend, first.model
+        if self.key:
+            out["key"] = self.key
+        if self.attempts:
+            out["tried"] = "; ".join(f"{missed.backend}: {missed.why}" for missed in self.attempts)
         if self.accepted:
             out["accepted_ms"] = _ms(began, self.accepted)
         if self.first_delta:

@@ -22,7 +22,6 @@ class Sink:
 
     def __init__(self, send: Send, end: Callable[[], None]) -> None:
         self.gone = False
-        self.late = False
         self.close = False
         self.since = 0.0
         self._whole = False
@@ -44,11 +43,6 @@ class Sink:
         """
         if not self._whole:
             self.give_up()
-
-    def be_late(self) -> None:
-        """The body did not come in time."""
-        self.late = True
-        self._end()
 
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Keep status and headers for the first bytes."""

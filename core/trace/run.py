@@ -64,9 +64,11 @@ async def run_traced(loaded: Loaded, http: HTTPRequest, calls: Sequence[Recorded
 
 def _with_spies(loaded: Loaded, calls: Sequence[RecordedCall] | None, tell: Tell) -> Loaded:
     transports: dict[str, Any] = {}
+    # One for all backends: where one took over from another, its call is the next.
+    replayed = None if calls is None else ReplayTransport(calls)
 
     def wrap(inner: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
-        return RecordingTransport(inner if calls is None else ReplayTransport(calls), Wire(tell))
+        return RecordingTransport(replayed or inner, Wire(tell))
 
     def traced(pipeline: Pipeline) -> Pipeline:
         backs = {}

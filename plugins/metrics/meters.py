@@ -7,6 +7,8 @@ from typing import Final
 import attrs
 
 from core import Record, Usage
+from plugins.metrics.backends import Backends
+from plugins.metrics.keyed import Keyed
 from plugins.metrics.names import Names
 from plugins.metrics.values import Distribution, Files, Metric, Value
 
@@ -87,6 +89,8 @@ class Meters:
     def __init__(self, files: Files, max_models: int) -> None:
         self._files = files
         self._names = Names(max_models)
+        self._keyed = Keyed(files)
+        self.backends = Backends(files)
         self._requests: dict[tuple[str | bool | int, ...], Value] = {}
         self._times: dict[tuple[str, str, bool], Times] = {}
         self._tokens: dict[tuple[str, str], Tokens] = {}
@@ -109,6 +113,8 @@ class Meters:
         if record.faults:
             self._faults[pipeline].add(record.faults)
         self._count(record, *self._routed(record))
+        self._keyed.take(record, _outcome(record))
+        self.backends.take(record)
 
     def _routed(self, record: Record) -> tuple[str, str]:
         """Times and tokens of a message, once it is known who serves it; the labels of backend and model."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
@@ -92,7 +93,9 @@ class Metrics:
             self._serves.run = run
             with run.reading():  # a file that is not whole yet could not be read
                 files = Files(run.directory, run.seat)
-            self._serves.meters = Meters(files, self.max_models)
+            self._serves.meters = meters = Meters(files, self.max_models)
+            looking = asyncio.create_task(meters.backends.looking())
+            stack.callback(looking.cancel)
             yield
 
     def _page(self) -> Page:
@@ -115,6 +118,7 @@ class _Counted:
 
     async def __aenter__(self) -> None:
         self.meters.began(self.record.pipeline)
+        self.meters.backends.see(self.record.states)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.door import late_body, read_body
+from core.config import ServerConfig
+from core.door import read_body
 from core.errors import RequestError
 from core.sink import Event
 

@@ -46,7 +46,10 @@ async def test_stream_sends_each_batch_at_once_and_the_end_with_the_last() -> No
 
 async def test_whole_answer_is_one_piece() -> None:
     sink, _ = await ask("/api/say", HELLO, [{"end": True}])
-    assert (sink.pieces, sink.headers) == ([b"hello<end_turn>"], ((b"x-kind", b"answer"),))
+    assert (sink.pieces, sink.headers) == (
+        [b"hello<end_turn>"],
+        ((b"x-kind", b"answer"), (b"x-hookline-backend", b"b")),
+    )
 
 
 async def test_held_text_comes_before_the_end() -> None:

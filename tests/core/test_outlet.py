@@ -136,3 +136,20 @@ async def test_a_ping_to_a_client_that_is_gone_is_dropped() -> None:
 
 async def test_without_a_writer_there_is_no_life_to_show() -> None:
     assert not Outlet(Collected(), Record(HTTP)).ping()
+
+
+@pytest.mark.parametrize(("name", "value"), [("gpu 1", b"gpu 1"), ("", None), ("größe\n", b"gr%C3%B6%C3%9Fe%0A")])
+async def test_the_backend_is_named_in_a_header(name: str, value: bytes | None) -> None:
+    out, sink = outlet(stream=True)
+    out.backend = name
+    await out.feed([Text("a")])
+    assert dict(sink.headers).get(b"x-hookline-backend") == value
+
+
+async def test_a_ping_on_its_way_counts_as_shown() -> None:
+    out, _ = outlet(stream=True)
+    before = out.shown
+    out.ping()
+    assert (before, out.shown, out.started) == (False, True, False)
+    await out.feed([Text("a")])
+    assert out.started

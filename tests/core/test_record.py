@@ -7,7 +7,7 @@ import pytest
 
 from core.deltas import Stop, Text, Usage
 from core.errors import GatewayError, RequestError, UpstreamError
-from core.record import Record
+from core.record import Missed, Record
 from core.request import HTTPRequest, Request
 from core.route import Candidate, Route
 
@@ -50,6 +50,13 @@ def test_an_answer_has_them_all() -> None:
     assert wanted.items() <= fields.items()
     assert (fields["stop_reason"], fields["stop_sequence"]) == ("stop_sequence", "END")
     assert "left" not in fields
+
+
+def test_whose_it_was_and_who_did_not_serve_it() -> None:
+    record = Record(HTTP, key="alice")
+    record.attempts = [Missed("gpu1", "overloaded", "529 busy"), Missed("gpu2", "cooling", "cooling down")]
+    fields = record.fields()
+    assert (fields["key"], fields["tried"]) == ("alice", "gpu1: 529 busy; gpu2: cooling down")
 
 
 def test_no_header_but_the_agent_is_told() -> None:

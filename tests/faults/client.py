@@ -12,6 +12,8 @@ import attrs
 
 from tests.faults.reader import Answer, read_answer
 
+KEY = "sk-client-0815-secret"
+"""What a client sends as its key."""
 STOP = "ST0P"
 """A stop sequence of every request: the beginning of it at the end of a text is held by the gateway."""
 
@@ -22,9 +24,9 @@ def body_of(model: str, *, stream: bool, **more: Any) -> bytes:
     return json.dumps({**value, "messages": [{"role": "user", "content": "hi"}], **more}).encode()
 
 
-def head_of(length: int, path: str = "/v1/messages", *more: str) -> bytes:
+def head_of(length: int, path: str = "/v1/messages", *more: str, key: str = KEY) -> bytes:
     """The head of a POST."""
-    lines = [f"POST {path} HTTP/1.1", "host: gateway", "x-api-key: sk-client-0815-secret", *more]
+    lines = [f"POST {path} HTTP/1.1", "host: gateway", f"x-api-key: {key}", *more]
     return "\r\n".join([*lines, f"content-length: {length}", "", ""]).encode()
 
 
@@ -61,10 +63,10 @@ class Client:
         self.writer.write(data)
         await self.writer.drain()
 
-    async def ask(self, model: str, *headers: str, stream: bool, **more: Any) -> None:
+    async def ask(self, model: str, *headers: str, stream: bool, key: str = KEY, **more: Any) -> None:
         """Send a request."""
         body = body_of(model, stream=stream, **more)
-        await self.send(head_of(len(body), "/v1/messages", *headers) + body)
+        await self.send(head_of(len(body), "/v1/messages", *headers, key=key) + body)
 
     async def answer(self, seconds: float = 30) -> Answer:
         """The next whole answer. Raises BrokenAnswerError, or TimeoutError when it hangs."""

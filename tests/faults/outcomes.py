@@ -31,8 +31,8 @@ class Outcome:
     """After the answer the connection serves the next request, unless the answer says that it closes."""
 
 
-async def play(stage: Stage, faults: list[Fault]) -> dict[tuple[str, bool], Outcome]:
-    """All faults, for a client that streams and for one that does not."""
+async def play(stage: Stage, faults: list[Fault], together: int = 1000) -> dict[tuple[str, bool], Outcome]:
+    """All faults, for a client that streams and for one that does not; of those that take time `together` at once."""
     outcomes = [Outcome(fault, stream) for fault in faults for stream in (True, False)]
     work = [outcome for outcome in outcomes if outcome.fault.backend == "up" or outcome.fault.size]
     time = [outcome for outcome in outcomes if outcome not in work]
@@ -40,7 +40,8 @@ async def play(stage: Stage, faults: list[Fault]) -> dict[tuple[str, bool], Outc
     async with stage.client() as client:
         await client.ask("up.nothing", stream=True)
         await client.answer()
-    await asyncio.gather(*(_one(stage, outcome) for outcome in time))
+    turns = asyncio.Semaphore(together)
+    await asyncio.gather(*(_in_turn(stage, outcome, turns) for outcome in time))
     turns = asyncio.Semaphore(AT_ONCE)
     await asyncio.gather(*(_in_turn(stage, outcome, turns) for outcome in work))
     return {(outcome.fault.name, outcome.stream): outcome for outcome in outcomes}
@@ -55,7 +56,7 @@ async def _one(stage: Stage, outcome: Outcome) -> None:
     fault = outcome.fault
     model = name_of(fault, stream=outcome.stream)
     try:
-        async with stage.client() as client:
+        async with stage.turn(model), stage.client() as client:
             await client.ask(model, stream=outcome.stream, system="x" * fault.size)
             outcome.answer = answer = await client.answer()
             exchanges = stage.upstream.exchanges[model]

@@ -24,6 +24,7 @@ class Exchange:
     writer: asyncio.StreamWriter
     port: int
     request: dict[str, Any] = attrs.field(factory=dict)
+    began_at: float = 0.0
     accepted: int = 0
     """Bytes of the answer that the kernel took."""
     ended: asyncio.Event = attrs.field(factory=asyncio.Event)
@@ -139,7 +140,7 @@ class Upstream:
         self.port = 0
         self.connections = 0
         self.exchanges: dict[str, list[Exchange]] = defaultdict(list)
-        self._scripts = scripts
+        self.scripts = scripts
         self._door = door
         self._server: asyncio.Server | None = None
         self._came = asyncio.Event()
@@ -186,8 +187,9 @@ class Upstream:
         head = await exchange.reader.readuntil(b"\r\n\r\n")
         length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
         exchange.request = json.loads(await exchange.reader.readexactly(length))
+        exchange.began_at = asyncio.get_running_loop().time()
         model = exchange.request["model"]
         self.exchanges[model].append(exchange)
         self._came.set()
         self._came = asyncio.Event()
-        return self._scripts.get(model.partition("#")[0], UNKNOWN)
+        return self.scripts.get(model.partition("#")[0], UNKNOWN)

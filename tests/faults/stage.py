@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -61,6 +61,8 @@ class Stage:
     served: Serve = attrs.field(init=False)
     begun: dict[str, Future[None]] = attrs.field(init=False, factory=dict)
     """The tests that run, by their names."""
+    others: dict[str, Upstream] = attrs.field(init=False, factory=dict)
+    """More upstreams, by the name by which `tables` finds their urls."""
     _loop: asyncio.AbstractEventLoop = attrs.field(init=False, factory=asyncio.new_event_loop)
 
     @property
@@ -87,25 +89,36 @@ class Stage:
     def client(self, buffer: int = 0) -> Client:
         return Client(self.port, buffer)
 
+    def tables(self, urls: dict[str, str]) -> str:
+        """What pipelines.toml has below the front."""
+        return tables(urls)
+
+    @asynccontextmanager
+    async def turn(self, model: str) -> AsyncIterator[None]:
+        """Around the request that plays a fault."""
+        yield
+
     @contextmanager
     def open(self, directory: Path, worker: str) -> Iterator[None]:
         thread = threading.Thread(target=self._loop.run_forever, name="upstreams")
         thread.start()
         doors = {name: Upstream({}, script) for name, script in DOORS.items()}
         self.upstream = Upstream(self.scripts)
+        upstreams = (self.upstream, *doors.values(), *self.others.values())
         try:
-            for upstream in (self.upstream, *doors.values()):
+            for upstream in upstreams:
                 self.run(upstream.open())
             urls = dict.fromkeys(BACKENDS, self.upstream.url) | {name: door.url for name, door in doors.items()}
+            urls |= {name: other.url for name, other in self.others.items()}
             with socket.socket() as refuses, full() as port:
                 refuses.bind(("127.0.0.1", 0))
                 urls |= {"refuses": f"http://127.0.0.1:{refuses.getsockname()[1]}/v1"}
                 urls |= {"full": f"http://127.0.0.1:{port}/v1", "nowhere": f"http://{NOWHERE}:81/v1"}
                 urls |= {"plain": tls(doors["greets"].url), "mute": tls(doors["hangs"].url)}
-                with serve(directory, "--worker-class", worker, tables=tables(urls)) as self.served:
+                with serve(directory, "--worker-class", worker, tables=self.tables(urls)) as self.served:
                     yield
         finally:
-            for upstream in (self.upstream, *doors.values()):
+            for upstream in upstreams:
                 self._loop.call_soon_threadsafe(upstream.close)
             self.run(_end_all())
             self._loop.call_soon_threadsafe(self._loop.stop)

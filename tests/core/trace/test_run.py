@@ -86,3 +86,18 @@ async def test_a_secret_that_the_upstream_repeats_is_not_told(tmp_path: Path) ->
     _, told = await run(tmp_path, [RecordedCall(b"", (wire,), 401)], key='se-same"open')
     assert any("no such key: ***" in step.what for step in told)
     assert not any("same" in step.what for step in told)
+
+
+async def test_where_another_backend_took_over_its_call_is_the_next(tmp_path: Path) -> None:
+    (tmp_path / "pipelines.toml").write_text(
+        '[pipelines.p]\npaths = ["/v1"]\nplugins = ["anthropic", "models"]\n'
+        '[models]\n"m" = [{ backend = "a" }, { backend = "b", priority = 1 }]\n'
+        '[backends.a]\nplugins = ["openai"]\nurl = "http://a.invalid"\n'
+        '[backends.b]\nplugins = ["vllm"]\nurl = "http://b.invalid"\n'
+    )
+    told: list[Step] = []
+    calls = [RecordedCall(b"", (b"{}",), 503), RecordedCall(b"", (ANSWER.json(),))]
+    outcome = await run_traced(load(read_config(tmp_path / "pipelines.toml", {})), HTTP, calls, told.append)
+    assert (outcome.status, b"Hello." in outcome.body) == (200, True)
+    assert dict(outcome.headers)[b"x-hookline-backend"] == b"b"
+    assert [step.what for step in told if step.stage == "answered"] == ["503", "200"]

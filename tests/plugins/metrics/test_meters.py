@@ -110,3 +110,9 @@ def test_no_label_tells_the_client(tmp_path: Path) -> None:
     record.http = HTTPRequest("POST", "/secret-path", headers=headers, client="10.9.8.7:5", id="req_1")
     text = repr(counted(tmp_path, record))
     assert not [word for word in ("sk-secret", "spy", "secret-path", "10.9.8.7", "req_1") if word in text]
+
+
+def test_keys_are_counted_too(tmp_path: Path) -> None:
+    record = answered()
+    record.key = "ci"
+    assert value(counted(tmp_path, record), "hookline_key_requests_total", key="ci", outcome="end_turn") == 1
