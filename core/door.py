@@ -13,9 +13,7 @@ Receive = Callable[[], Awaitable[Event]]
 """ASGI's `receive`."""
 
 
-async def read_body(
-    headers: Sequence[tuple[bytes, bytes]], receive: Receive, limits: ServerConfig
-) -> bytes | None:
+async def read_body(headers: Sequence[tuple[bytes, bytes]], receive: Receive, limits: ServerConfig) -> bytes | None:
     """The request's body; None when the client left before its end.
 
     Raises RequestError for one that is too large, or does not come in time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Final
 
 import anyio
@@ -82,10 +83,11 @@ class Gateway:
         record = Record(http, pipeline=pipeline.name, states=self._states[pipeline.name])
         out = Outlet(sink, record, blame=pipeline.blame)
         around = Around(pipeline, http, record)
+        error = refusal or nowhere
         cancelled = True
         try:
             try:
-                await self._serve(pipeline, http, out, refusal or nowhere, around, body)
+                await self._serve(pipeline, http, out, around, body if error is None else partial(_refuse, error))
             except anyio.get_cancelled_exc_class():
                 await self._interrupted(pipeline, http, out)
                 raise
@@ -112,25 +114,18 @@ class Gateway:
                 await self._fail(pipeline, http, out, going())
 
     async def _serve(
-        self,
-        pipeline: Pipeline,
-        http: HTTPRequest,
-        out: Outlet,
-        refusal: GatewayError | None,
-        around: Around,
-        body: Body | None,
+        self, pipeline: Pipeline, http: HTTPRequest, out: Outlet, around: Around, body: Body | None
     ) -> None:
         record = out.record
         try:
-            refusal = await around.enter() or refusal
+            refusal = await around.enter()
             if http.method == "HEAD" and not (http.mount + http.path).strip("/"):
                 # Claude Code opens its connection this way before the first request.
                 out.answer = pipeline.serialize(http, None)
                 await out.write(b"", last=True)
                 return
             if refusal is not None:
-                await self._fail(pipeline, http, out, refusal)
-                return
+                raise refusal
             if body is not None:
                 data = await body()
                 if data is None:
@@ -212,6 +207,11 @@ class Gateway:
             f"{http.path}: there is nothing here; this server's paths begin with {here}", kind="not_found"
         )
         return self.loaded.pipelines[0], http, error
+
+
+async def _refuse(error: GatewayError) -> bytes:
+    """In the place of reading a request."""
+    raise error
 
 
 def _mine(request: Request | None, http: HTTPRequest) -> Request:

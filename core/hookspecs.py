@@ -118,8 +118,9 @@ class Hooks:
     def exchange(self, http: HTTPRequest, record: Record) -> AbstractAsyncContextManager[Any] | None:
         """Once per request: a context around the whole of it, from before it is read until its last byte is out. It may
         refuse on entering by raising a GatewayError, which the client gets. On leaving, which it always does without
-        an exception, `record` says how the request ended. Of several, the one listed last is the outermost. None:
-        nothing to do for this one."""
+        an exception, `record` says how the request ended. `http.body` is empty: who is refused is not listened to; once
+        it is read, `record.http` has it. Of several, the one listed last is the outermost. None: nothing to do for this
+        one."""
 
     @hookspec(firstresult=True)
     def page(self, http: HTTPRequest) -> Page | None:

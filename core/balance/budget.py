@@ -6,7 +6,7 @@ from typing import Final
 
 SHARE: Final = 0.5
 """What each request pays in."""
-CAP: Final = 20.0
+CAP: Final = 100.0
 """The most that is kept: so many retries may come at once."""
 
 

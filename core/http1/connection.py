@@ -11,6 +11,7 @@ import httpx
 
 from core.alarm import Alarm
 from core.http1.answer import Answer
+from core.http1.taken import bytes_taken
 
 READ_AHEAD: Final = 64 * 1024
 """Bytes of a body that may wait for a slow reader before the connection is read no further."""
@@ -32,6 +33,10 @@ class Connection(asyncio.Protocol):
         self._exchanges = 0
         self._begun = 0.0
         self._died_soon = False
+        self._before: int | None = None
+        self.taken = False
+        """Whether the server's system is known to have taken the request on which the connection was lost: the server
+        may have worked on it, also where the connection is `stale` by its time."""
         self._idle = True
         self._error: httpx.TransportError | None = None
         self._alarm = Alarm(loop, self._ring)
@@ -48,6 +53,8 @@ class Connection(asyncio.Protocol):
         self._alarm.clear()
         self.answer.begin(bodyless=bodyless)
         self._exchanges += 1
+        if self._exchanges > 1:
+            self._before = bytes_taken(self._transport)
         self._begun = self._loop.time()
         self._idle = False
         self.last = True
@@ -159,6 +166,10 @@ class Connection(asyncio.Protocol):
         except httpx.RemoteProtocolError as early:
             error = early
         self._died_soon = self._loop.time() - self._begun < _STALE
+        if self._died_soon and self._before is not None:
+            taken = bytes_taken(self._transport)
+            # A socket that was closed acknowledges nothing; behind its close a reset would be a broken pipe.
+            self.taken = taken is not None and (taken > self._before or isinstance(exc, ConnectionResetError))
         self._close(error)
 
     def pause_writing(self) -> None:

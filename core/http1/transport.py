@@ -16,6 +16,8 @@ from core.http1.sending import send, whole_body
 
 UNLIMITED: Final = httpx.Limits(keepalive_expiry=15.0)
 """As many connections as there are requests; an idle one is kept for so many seconds."""
+_QUESTIONS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""What may be asked twice."""
 
 
 class HTTP1Transport(httpx.AsyncBaseTransport):
@@ -25,8 +27,8 @@ class HTTP1Transport(httpx.AsyncBaseTransport):
     Every error is one of httpx's own classes, with its cause.
 
     A request is sent once. The one exception is a kept connection that the server had closed when the request came
-    (`Connection.stale`): then it is sent a second time, if its body is there as bytes, and on a new connection, so
-    that there is never a third.
+    (`Connection.stale`, and for what is no mere question not `taken`): then it is sent a second time, if its body is
+    there as bytes, and on a new connection, so that there is never a third.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None, limits: httpx.Limits = UNLIMITED) -> None:
@@ -47,7 +49,8 @@ class HTTP1Transport(httpx.AsyncBaseTransport):
         try:
             return await self._exchange(connection, request, head)
         except (httpx.NetworkError, httpx.RemoteProtocolError):
-            if not connection.stale or whole_body(request) is None:
+            unread = connection.stale and (not connection.taken or request.method in _QUESTIONS)
+            if not unread or whole_body(request) is None:
                 raise
         connection = await self._pool.take(origin, timeout, fresh=True)
         return await self._exchange(connection, request, head)

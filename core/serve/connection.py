@@ -119,7 +119,7 @@ class Connection(TCPServer):
             self.writer.transport.abort()
 
     async def _close(self) -> None:
-        if self.protocol.unread:
+        if hasattr(self, "protocol") and self.protocol.unread:
             # A socket that is closed with bytes unread is reset, and a reset can take the answer from the client.
             self._wire.deaf = True
             with suppress(OSError, RuntimeError, TimeoutError):
@@ -127,7 +127,8 @@ class Connection(TCPServer):
                 self.writer.transport.resume_reading()  # type: ignore[attr-defined]  # a transport of a socket
                 async with asyncio.timeout(TAIL):
                     await self._wire.over.wait()
-        await super()._close()
+        with suppress(OSError):  # it is closed already, and the client's end was no orderly one
+            await super()._close()
 
     async def _read_data(self) -> None:
         while not self.reader.at_eof():

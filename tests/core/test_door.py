@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -25,29 +26,33 @@ def part(body: bytes, *, more: bool = True) -> dict[str, Any]:
     return {"type": "http.request", "body": body, "more_body": more}
 
 
+LIMITS = ServerConfig(max_body=2, body_timeout=5.0)
+
+
 async def test_a_body_in_parts() -> None:
-    assert (
-        await read_body(
-            (), receiving(part(b"a"), {"type": "http.request"} | {"more_body": True}, part(b"b", more=False)), 2
-        )
-        == b"ab"
-    )
-    assert await read_body((), receiving({"type": "http.request"}), 2) == b""
+    parts = receiving(part(b"a"), {"type": "http.request", "more_body": True}, part(b"b", more=False))
+    assert await read_body((), parts, LIMITS) == b"ab"
+    assert await read_body((), receiving({"type": "http.request"}), LIMITS) == b""
 
 
 async def test_a_client_that_leaves() -> None:
-    assert await read_body((), receiving(part(b"a"), {"type": "http.disconnect"}), 2) is None
+    assert await read_body((), receiving(part(b"a"), {"type": "http.disconnect"}), LIMITS) is None
 
 
 @pytest.mark.parametrize(("length", "events"), [(b"3", ()), (b"x", (part(b"ab"), part(b"c"))), (b"0", (part(b"abc"),))])
 async def test_a_body_over_the_limit(length: bytes, events: tuple[dict[str, Any], ...]) -> None:
     with pytest.raises(RequestError, match="maximum size of 2 bytes") as caught:
-        await read_body(((b"content-length", length),), receiving(*events), 2)
+        await read_body(((b"content-length", length),), receiving(*events), LIMITS)
     assert caught.value.kind == "too_large"
 
 
-def test_a_late_one() -> None:
-    assert (late_body(1.5).status, late_body(1.5).message) == (
-        408,
-        "the request's body did not come within 1.5 seconds",
-    )
+async def never() -> Event:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def test_a_late_one() -> None:
+    limits = ServerConfig(body_timeout=0.01)
+    with pytest.raises(RequestError, match=r"the request's body did not come within 0\.01 seconds") as caught:
+        await read_body((), never, limits)
+    assert caught.value.status == 408

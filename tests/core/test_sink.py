@@ -76,16 +76,12 @@ async def test_a_broken_socket_is_a_client_that_is_gone() -> None:
     assert sink.gone
 
 
-@pytest.mark.parametrize("late", [True, False])
-async def test_giving_up_cancels(late: bool) -> None:
+async def test_giving_up_cancels() -> None:
     async def send(event: MutableMapping[str, Any]) -> None:
         """Takes all."""
 
     with anyio.fail_after(5), Cut() as cut:
         sink = Sink(send, cut.now)
-        if late:
-            sink.be_late()
-        else:
-            sink.give_up()
+        sink.give_up()
         await anyio.sleep_forever()
-    assert (sink.late, sink.gone) == (late, not late)
+    assert sink.gone

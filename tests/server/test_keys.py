@@ -182,6 +182,17 @@ def test_what_is_behind_the_door_and_what_is_not(
     assert httpx.request(method, here.served.url + path, timeout=30, verify=False).status_code == status
 
 
+@pytest.mark.parametrize("length", [b"content-length: 20000000", b"transfer-encoding: chunked"])
+def test_who_is_refused_is_not_listened_to(alone: tuple[Stage, Token], length: bytes) -> None:
+    """The answer is there before any of the body is."""
+    here, _ = alone
+    with socket.create_connection(("127.0.0.1", here.served.port), timeout=10) as sock:
+        sock.sendall(b"\r\n".join([b"POST /g/messages HTTP/1.1", b"host: h", length, b"", b""]))
+        answer = b"".join(iter(lambda: sock.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b"\r\nconnection: close\r\n" in answer
+
+
 def test_a_clients_key_is_nowhere_and_the_upstreams_does_not_come_back(tmp_path: Path) -> None:
     key, token = made("ci")
     _, stranger = made()

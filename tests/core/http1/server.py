@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 import struct
@@ -50,6 +51,11 @@ class Peer:
         with suppress(*LOST):
             while await self.reader.read(65536):
                 pass
+
+    def hang_up(self) -> None:
+        """End both ways at once, without the loop: what comes from now on is answered by a reset."""
+        with socket.socket(fileno=os.dup(self.writer.get_extra_info("socket").fileno())) as sock:
+            sock.shutdown(socket.SHUT_RDWR)
 
     def reset(self) -> None:
         """Close with RST."""

@@ -218,6 +218,31 @@ async def test_stale_is_neither_a_first_exchange_nor_one_that_was_answered(said:
         assert connection.stale == (before == 1 and not said)
 
 
+@pytest.mark.parametrize("end", ["before", "close", "reset"])
+async def test_whether_the_server_s_system_took_the_request(end: str) -> None:
+    """It did not where the connection was closed before; a reset that no close came before may be of any kind."""
+    peers: list[Peer] = []
+
+    async def handle(peer: Peer) -> None:
+        peers.append(peer)
+        await peer.head()
+        await peer.send(ok(b""))
+        await peer.head()
+        if end == "reset":
+            peer.reset()
+
+    async with connected(handle) as (connection, _):
+        ask(connection)
+        await connection.head(5)
+        connection.keep(5)
+        if end == "before":
+            peers[0].hang_up()
+        ask(connection)
+        with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+            await connection.head(5)
+        assert (connection.stale, connection.taken) == (True, end != "before")
+
+
 async def test_a_body_that_breaks_gives_what_had_come() -> None:
     async def handle(peer: Peer) -> None:
         await peer.head()

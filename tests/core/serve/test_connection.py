@@ -169,6 +169,32 @@ async def test_a_client_that_still_sends_gets_the_answer_and_no_reset() -> None:
         await true(lambda: not served.reception.connections)
 
 
+@pytest.mark.parametrize("reset", [False, True])
+async def test_one_that_leaves_instead(reset: bool) -> None:
+    async with serving() as served:
+        client = await served.connect()
+        with capture_logs() as logs:
+            await client.send(b"POST /early HTTP/1.1\r\nhost: h\r\ncontent-length: 9000000\r\n\r\n" + b"x" * 100_000)
+            await client.until(b"early")
+            if reset:
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.socket.close()
+            await true(lambda: not served.reception.connections)
+        assert not logs
+
+
+async def test_one_that_resets_as_it_is_accepted() -> None:
+    async with serving() as served:
+        with capture_logs() as logs:
+            for _ in range(20):
+                client = await served.connect()
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.socket.close()
+            assert b"200" in await served.ask(request("/x", b"", b"connection: close"))
+            await true(lambda: not served.reception.connections)
+        assert not logs
+
+
 async def test_one_that_never_stops_sending_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "TAIL", 0.1)
     async with serving() as served:
