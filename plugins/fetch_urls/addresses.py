@@ -60,7 +60,9 @@ def reachable(address: Address, networks: Sequence[Network] = ()) -> bool:
     Of an address that carries others, each of them must be so.
     """
     carried = tuple(_carried(address))
-    if address in METADATA or any(each in METADATA for each in carried):
+    # A translator of the operator's may have any prefix; nearly all have the IPv4 address at the end.
+    last = address if isinstance(address, IPv4Address) else _last(address)
+    if any(each in METADATA for each in (address, last, *carried)):
         return False
     return all(is_public(each) or _within(each, networks) for each in carried)
 

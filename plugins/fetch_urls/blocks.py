@@ -84,7 +84,9 @@ def _filled(blocks: Iterable[Block], path: str, outcomes: Outcomes, *, noted: bo
 
 
 def _refusal(message: str, error: FetchError) -> GatewayError:
-    return GatewayError(message, kind="overloaded") if isinstance(error, BusyError) else RequestError(message)
+    if isinstance(error, BusyError):
+        return GatewayError(message, kind="overloaded", retry_after=1, should_retry=True)
+    return RequestError(message)
 
 
 def _with(block: Block, outcome: Outcome, place: str, *, noted: bool) -> Block:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
-import anyio
 import anyio.to_thread
 import attrs
 import httpx
@@ -19,6 +17,7 @@ from plugins.fetch_urls.addresses import Address
 from plugins.fetch_urls.errors import NO_ADDRESS, FetchError, LimitError
 from plugins.fetch_urls.guard import Guard, Target, parsed
 from plugins.fetch_urls.kinds import Fetched, Kind, Wanted, accepted, check_type, type_of
+from plugins.fetch_urls.names import Names
 
 REDIRECTS: Final = 3
 ADDRESSES: Final = 3
@@ -26,10 +25,15 @@ ADDRESSES: Final = 3
 CONNECT: Final = 3.0
 """Seconds for each of them, TLS included."""
 
+PIECES: Final = 1000
+PIECE: Final = 64
+"""A file may come in so many pieces, and one more for each so many bytes: millions of chunks of a byte each would keep
+the event loop from all else, for hundreds of milliseconds at a time."""
+
 _MOVED: Final = (301, 302, 303, 307, 308)
 
 Resolve = Callable[[str], Awaitable[Sequence[str]]]
-"""The addresses of a host's name; raises OSError."""
+"""The addresses of a host's name; raises OSError, and BusyError."""
 
 
 class Allowance:
@@ -46,17 +50,6 @@ class Allowance:
             raise LimitError(f"the files of this request have more than {in_words(self._size)} together")
 
 
-async def resolve(host: str) -> list[str]:
-    """The addresses of a host's name, by the system."""
-    # In threads of its own: names of slow servers must not keep the event loop's few from finding the upstream.
-    found = await anyio.to_thread.run_sync(_look_up, host, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
-
-
-def _look_up(host: str) -> list[tuple[Any, ...]]:
-    return [*socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
-
-
 @attrs.frozen(eq=False)
 class Fetcher:
     """Fetches files that the guard lets pass, up to `sizes` bytes of each kind."""
@@ -64,7 +57,7 @@ class Fetcher:
     guard: Guard
     sizes: Mapping[Kind, int]
     tls: Callable[[], ssl.SSLContext]
-    resolve: Resolve = resolve
+    resolve: Resolve = attrs.field(factory=Names)
 
     async def fetch(self, wanted: Wanted, allowance: Allowance) -> Fetched:
         """The file. Raises FetchError; there is no limit of time but for connecting."""
@@ -115,10 +108,14 @@ class Fetcher:
         if told.isdecimal() and int(told[:20]) > limit:
             raise FetchError(f"it has more than {in_words(limit)}")
         data = bytearray()
+        pieces = 0
         async for piece in response.aiter_raw():
             data += piece
+            pieces += 1
             if len(data) > limit:
                 raise FetchError(f"it has more than {in_words(limit)}")
+            if pieces > PIECES + len(data) // PIECE:
+                raise FetchError("its server sent it in too many small pieces")
             allowance.take(len(piece))
         media_type = type_of(kind, data)
         text = await anyio.to_thread.run_sync(b64encode, data)

@@ -50,9 +50,11 @@ class Kept:
         return entry.outcome
 
     def put(self, wanted: Wanted, outcome: Outcome) -> None:
-        """Keep it; what was used longest ago makes room."""
-        self._drop(wanted)
+        """Keep it; what was used longest ago makes room. A failure takes no file's place, which has its own time."""
         failed = isinstance(outcome, FetchError)
+        if failed and isinstance(self.get(wanted), Fetched):
+            return
+        self._drop(wanted)
         weight = ENTRY + len(wanted.url) + (0 if isinstance(outcome, FetchError) else len(outcome.data))
         if weight > self._size:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -42,24 +43,27 @@ class Loader:
         limits = self._limits
         allowance = Allowance(limits.total_bytes)
         own = anyio.Semaphore(OF_ONE)
-        begun: set[Wanted] = set()
+        begun: dict[Wanted, bool] = {}
         found: dict[Wanted, Outcome] = {}
 
         async def load_one(each: Wanted) -> None:
+            at_once = own.value > 0 and self._turns.value > 0
             async with own, self._turns:
-                begun.add(each)
+                begun[each] = at_once
                 found[each] = await self._one(each, allowance)
 
         with anyio.move_on_after(limits.seconds):
-            async with anyio.create_task_group() as group:
+            # Not anyio's group: with groups inside its tasks (it connects in some) it takes back the cancellation by
+            # which a request's task ends when the client leaves, which would then look like a fault.
+            async with asyncio.TaskGroup() as group:
                 for each in wanted[: limits.urls]:
                     if self._kept.get(each) is None:
-                        group.start_soon(load_one, each)
+                        group.create_task(load_one(each))
                     else:
                         found[each] = await self._one(each, allowance)
         for each in wanted[: limits.urls]:
             if each not in found:
-                found[each] = self._late(each, begun=each in begun)
+                found[each] = self._late(each, had_all=begun.get(each))
         for each in wanted[limits.urls :]:
             found[each] = LimitError(f"this request names more than {limits.urls} files to be fetched")
         return found
@@ -80,10 +84,16 @@ class Loader:
             self._kept.put(wanted, outcome)
         return outcome
 
-    def _late(self, wanted: Wanted, *, begun: bool) -> FetchError:
+    def _late(self, wanted: Wanted, *, had_all: bool | None) -> FetchError:
+        """Why one did not come: `had_all` is whether it had all the time, None: its turn did not come.
+
+        Kept is only that of one that had: else a request whose other files are slow would fail a good one for all.
+        """
         text = f"it did not come within {self._limits.seconds:g} seconds"
-        if not begun:
+        if had_all is None:
             return BusyError(f"{text}, for many others are being fetched; try again")
+        if not had_all:
+            return LimitError(text)
         error = FetchError(text)
         self._kept.put(wanted, error)
         return error

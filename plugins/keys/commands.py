@@ -13,7 +13,7 @@ import attrs
 import typer
 
 from core import Config
-from plugins.keys.entry import EntryError, Key, checked_name
+from plugins.keys.entry import EntryError, Key, checked_name, key_of
 from plugins.keys.key_file import KeyFile, KeyFileError
 from plugins.keys.limits import Limits, Period
 from plugins.keys.moments import moment_of, span_of
@@ -149,7 +149,8 @@ def _add(place: Place, name: str, given: dict[str, Any], expires: str | None) ->
     now = datetime.now(UTC)
     try:
         until = _expiry(expires, now) if expires is not None else None
-        key = Key(token.id, checked_name(name), hash_of(token.secret), created=now, expires=until, given=given)
+        made = Key(token.id, checked_name(name), hash_of(token.secret), created=now, expires=until, given=given)
+        key = key_of(made.table())  # what could not be read again would take all other keys with it
         place.keys.change(lambda keys: (*_without_name(keys, name), key))
     except (EntryError, KeyFileError) as error:
         _fail(str(error))

@@ -86,14 +86,19 @@ def _moment(value: object, name: str) -> datetime:
 
 def _number(value: object, name: str) -> int:
     if type(value) is not int or not 0 <= value <= MOST:
-        raise EntryError(f"{name!r} is a whole number from 0 up (0: no limit)")
+        raise EntryError(f"{name!r} is a whole number from 0 to {MOST} (0: no limit)")
     return value
 
 
 def _globs(value: object, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each for each in value):
-        raise EntryError(f"{name!r} is a list of models' names or globs")
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) and _is_text(each) for each in value):
+        raise EntryError(f"{name!r} is a list of models' names or globs, none of them empty")
     return tuple(value)
+
+
+def _is_text(value: str) -> bool:
+    """Whether it is something that a file can have: arguments of commands may be bytes that are no UTF-8."""
+    return bool(value) and value.encode(errors="ignore").decode() == value
 
 
 def _period(value: object, name: str) -> str:

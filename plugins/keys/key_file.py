@@ -45,7 +45,7 @@ class KeyFile:
     def read(self) -> tuple[Key, ...]:
         """All keys, in order. Raises KeyFileError."""
         try:
-            with self.path.open("rb") as file:
+            with open(self.path, "rb", opener=_at_once) as file:
                 self._check(os.fstat(file.fileno()))
                 data = file.read(LARGEST + 1)
         except OSError as error:
@@ -103,6 +103,11 @@ class KeyFile:
         for name, count in counts.items():
             if count > 1:
                 raise KeyFileError(f"{self.path}: two keys are called {name!r}; rename or revoke one of them")
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open it without waiting, as for a named pipe into which nobody writes."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _state(found: os.stat_result) -> State:

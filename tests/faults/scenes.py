@@ -27,7 +27,7 @@ SCENES: Final[dict[str, Script]] = {
     "up.good": (CHUNKED + _GOOD,),
     "up.closes idle": (CHUNKED + _GOOD, pause(0.002), close),
     "up.babbles": (SSE, for_ever(chunk(content="word " * 12_000))),
-    "up.answers twice": (CHUNKED + _GOOD + reply(200, completion("POISON"))[0], hang),  # type: ignore[operator]
+    "lone.answers twice": (CHUNKED + _GOOD + reply(200, completion("POISON"))[0], hang),  # type: ignore[operator]
     "lone.answers unasked": (CHUNKED + _GOOD, pause(0.002), reply(200, completion("POISON"))[0], hang),
     "up.held": (wait, CHUNKED + _GOOD),
 }

@@ -17,7 +17,7 @@ async def test_an_upstream_that_closes_idle_connections(stage: Stage) -> None:
             await asyncio.sleep(0.002)
 
 
-@pytest.mark.parametrize("model", ["up.answers twice", "lone.answers unasked"])
+@pytest.mark.parametrize("model", ["lone.answers twice", "lone.answers unasked"])
 async def test_an_answer_that_nobody_asked_for_reaches_nobody(stage: Stage, model: str) -> None:
     """It comes with the one that was asked for, or later, while the connection is idle: then the connection is closed."""
     async with stage.client() as client:

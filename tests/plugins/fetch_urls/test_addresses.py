@@ -50,7 +50,8 @@ def test_metadata_is_never_reached() -> None:
         assert not reachable(ip_address(str(address)), everything)
         if address.version == 4:
             assert not reachable(IPv6Address(f"::ffff:{address}"), everything)
-            assert not reachable(IPv6Address(f"64:ff9b::{address}"), everything)
+            for prefix in ("64:ff9b:", "64:ff9b:1:", "::ffff:0", ":", "fd00:c1:", "2001:db8:64:"):
+                assert not reachable(IPv6Address(f"{prefix}:{address}"), everything), prefix
     assert reachable(ip_address("127.0.0.1"), everything)
 
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import socket
 import ssl
-import threading
 from base64 import b64decode
 from collections.abc import Callable
 from ipaddress import ip_network
@@ -15,7 +13,7 @@ import pytest
 
 from plugins.fetch_urls import fetch as module
 from plugins.fetch_urls.errors import NO_ADDRESS, FetchError, LimitError
-from plugins.fetch_urls.fetch import ADDRESSES, REDIRECTS, Allowance, Fetcher, in_words, resolve
+from plugins.fetch_urls.fetch import ADDRESSES, PIECE, PIECES, REDIRECTS, Allowance, Fetcher, in_words
 from plugins.fetch_urls.kinds import Fetched, Kind
 from tests.core.http1.server import Handler, Peer, always, ok, serving
 from tests.plugins.fetch_urls.place import HERE, PDF, PNG, fetched, fetcher, names, port_of
@@ -267,6 +265,19 @@ async def test_answers_without_end_are_broken_off(handle: Handler, why: str) -> 
             await closed.wait()
 
 
+async def test_a_file_in_chunks_of_a_byte_is_broken_off_and_one_in_small_chunks_is_not() -> None:
+    chunked = HEAD + b"transfer-encoding: chunked\r\n\r\n"
+    small = PNG + b"x" * (PIECE - len(PNG))
+    chunk = b"%x\r\n%b\r\n" % (len(small), small)
+    async with serving(endless(chunked, piece=b"1\r\nx\r\n" * 1000)) as server:
+        why = await refusal(fetcher(server, image=10**6), f"http://a.example:{port_of(server)}/", total=10**6)
+        assert why == "its server sent it in too many small pieces"
+    async with serving(always(chunked + chunk * (3 * PIECES) + b"0\r\n\r\n")) as server:
+        given = fetcher(server, image=10**6)
+        got = await fetched(given, f"http://a.example:{port_of(server)}/", total=10**6)
+        assert got.size == len(small) * 3 * PIECES
+
+
 async def test_a_piece_that_comes_behind_the_limit_of_the_request() -> None:
     async with serving(always(ok(PNG * 10))) as server:
         with pytest.raises(LimitError, match="the files of this request have more than 100 bytes together"):
@@ -330,27 +341,6 @@ async def test_https_to_a_server_without_tls(certificate: tuple[Path, ssl.SSLCon
     async with serving(handle) as server:
         given = tls_fetcher(port_of(server), certificate[0], a=[HERE])
         assert await refusal(given, f"https://a.example:{port_of(server)}/") == "its server cannot be reached"
-
-
-async def test_the_system_resolves_and_numbers_stay_numbers() -> None:
-    assert "127.0.0.1" in await resolve("127.0.0.1")
-    assert set(await resolve("localhost")) <= {"127.0.0.1", "::1"}
-
-
-async def test_a_slow_resolver_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    release, begun = threading.Event(), threading.Event()
-
-    def slow(*_: Any, **__: Any) -> list[tuple[Any, ...]]:
-        begun.set()
-        release.wait(10)
-        return []
-
-    monkeypatch.setattr(socket, "getaddrinfo", slow)
-    with anyio.move_on_after(0.05) as scope:
-        await resolve("slow.example")
-    assert scope.cancelled_caught
-    assert begun.is_set()
-    release.set()
 
 
 def test_an_allowance_is_used_up() -> None:

@@ -48,6 +48,19 @@ def test_a_failure_is_kept_for_less() -> None:
     assert kept.get(A) is None
 
 
+def test_a_failure_takes_no_file_s_place() -> None:
+    clock = Clock()
+    kept = Kept(10_000, 300, clock)
+    kept.put(A, FILE)
+    kept.put(A, FetchError("late"))
+    assert kept.get(A) is FILE
+    clock.now = 300.0
+    kept.put(A, error := FetchError("no"))
+    assert kept.get(A) is error
+    kept.put(A, FILE)
+    assert kept.get(A) is FILE
+
+
 def test_what_was_used_longest_ago_makes_room() -> None:
     kept = Kept(2 * WEIGHT, 300, Clock())
     kept.put(A, FILE)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -130,6 +131,36 @@ async def test_the_time_is_one_for_all() -> None:
     assert again[MANY[OF_ONE]] == FILE, "nothing was learned of those that had no turn"
 
 
+async def test_one_that_had_not_all_the_time_fails_for_its_request_alone() -> None:
+    hold, gone = anyio.Event(), anyio.Event()
+
+    class Slow(Fake):
+        """The first ones take nearly all of the time, what follows has only the rest."""
+
+        async def fetch(self, wanted: Wanted, allowance: Allowance) -> Fetched:
+            self.asked.append(wanted)
+            await (gone if wanted in MANY[:OF_ONE] else hold).wait()
+            return FILE
+
+    fake, kept = Slow(), Kept(10**6, 300)
+    given = loader(fake, kept, seconds=0.05)
+    found: dict[Wanted, object] = {}
+
+    async def load() -> None:
+        found.update(await given.load(MANY[: OF_ONE + 1]))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(load)
+        while len(fake.asked) < OF_ONE:
+            await anyio.lowlevel.checkpoint()
+        gone.set()
+    assert str(found[MANY[OF_ONE]]) == "it did not come within 0.05 seconds"
+    assert not isinstance(found[MANY[OF_ONE]], BusyError)
+    assert kept.get(MANY[OF_ONE]) is None, "who names slow files beside a good one must not spoil that for others"
+    hold.set()
+    assert await given.load(MANY[OF_ONE : OF_ONE + 1]) == {MANY[OF_ONE]: FILE}
+
+
 async def test_who_leaves_gives_the_places_back() -> None:
     fake = Fake(hold=anyio.Event())
     given = loader(fake, at_once=2)
@@ -142,6 +173,39 @@ async def test_who_leaves_gives_the_places_back() -> None:
     assert fake.now == 0
     fake.hold = None
     assert await given.load(MANY) == dict.fromkeys(MANY, FILE)
+
+
+class Nested(Fake):
+    """A fetcher that connects as anyio does: by tasks of its own."""
+
+    async def fetch(self, wanted: Wanted, allowance: Allowance) -> Fetched:
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(anyio.sleep_forever)
+                await anyio.lowlevel.checkpoint()
+        raise AssertionError
+
+
+@pytest.mark.parametrize("rounds", range(1, 14))
+async def test_a_request_that_is_cancelled_while_it_connects_knows_so(rounds: int) -> None:
+    known: list[int] = []
+
+    async def ask() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        try:
+            await loader(Nested()).load(MANY[:2])
+        except asyncio.CancelledError:
+            known.append(task.cancelling())
+            raise
+
+    task = asyncio.get_running_loop().create_task(ask())
+    for _ in range(rounds):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert known == [1]
 
 
 async def test_other_exceptions_are_no_outcome() -> None:

@@ -93,6 +93,25 @@ def test_what_cannot_be_made_is_one_line(folder: Path, arguments: list[str], sai
     assert not (folder / "keys.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--budget-tokens", str(10**15 + 1)], "'budget_tokens' is a whole number from 0 to"),
+        (["--budget-tokens", str(2**64)], "'budget_tokens' is a whole number from 0 to"),
+        (["--model", ""], "'models' is a list of models' names or globs, none of them empty"),
+        (["--model", "a", "--model", "\udcff"], "'models' is a list"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(folder: Path, arguments: list[str], said: str) -> None:
+    add("first")
+    before = (folder / "keys.json").read_bytes()
+    result = run("add", "ci", *arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(said)
+    assert len(result.stderr.splitlines()) == 1
+    assert (folder / "keys.json").read_bytes() == before
+
+
 def test_a_name_is_free_again_once_its_key_is_revoked(folder: Path) -> None:
     first = add("ci")
     result = run("add", "ci")

@@ -45,6 +45,8 @@ def test_what_a_key_does_not_say_is_the_default_and_0_is_no_limit() -> None:
         ({"budget_period": ["day"]}, "'budget_period' is one of"),
         ({"models": "claude-*"}, "'models' is a list"),
         ({"models": [1]}, "'models' is a list"),
+        ({"models": [""]}, "'models' is a list of models' names or globs, none of them empty"),
+        ({"models": ["\udcff"]}, "'models' is a list"),
         ({"modles": []}, "'modles' is no field of a key; these are: id, name"),
     ],
 )

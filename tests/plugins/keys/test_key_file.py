@@ -63,6 +63,16 @@ def test_a_broken_file_is_one_line(tmp_path: Path, text: str, said: str) -> None
     assert "\n" not in str(caught.value)
 
 
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(KeyFileError, match="pipe is no regular file"):
+        KeyFile(tmp_path / "pipe").read()
+    with pytest.raises(KeyFileError, match="cannot be read: is a directory"):
+        KeyFile(tmp_path).read()
+    with pytest.raises(KeyFileError, match="null is no regular file"):
+        KeyFile(Path("/dev/null")).read()
+
+
 def test_a_missing_file_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(KeyFileError, match="no such file or directory; make the first key: hookline keys add NAME"):
         KeyFile(tmp_path / "none").read()
