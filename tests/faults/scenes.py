@@ -25,9 +25,9 @@ SCENES: Final[dict[str, Script]] = {
     "up.large": reply(200, completion(LARGE)),
     "up.long": (SSE, much(_PIECE * 20, 300), FINISH, DONE, close),
     "up.good": (CHUNKED + _GOOD,),
-    "up.closes idle": (CHUNKED + _GOOD, pause(0.002), close),
+    "closer.closes idle": (CHUNKED + _GOOD, pause(0.002), close),
     "up.babbles": (SSE, for_ever(chunk(content="word " * 12_000))),
-    "lone.answers twice": (CHUNKED + _GOOD + reply(200, completion("POISON"))[0], hang),  # type: ignore[operator]
+    "twin.answers twice": (CHUNKED + _GOOD + reply(200, completion("POISON"))[0], hang),  # type: ignore[operator]
     "lone.answers unasked": (CHUNKED + _GOOD, pause(0.002), reply(200, completion("POISON"))[0], hang),
     "up.held": (wait, CHUNKED + _GOOD),
 }

@@ -39,6 +39,8 @@ BACKENDS: Final = {
     "patient": "first_timeout = 5\nread_timeout = 5\ntotal_timeout = 90\nconnect_timeout = 5",
     "full": "first_timeout = 60\nread_timeout = 60\ntotal_timeout = 90\nconnect_timeout = 1",
     "lone": GENEROUS,
+    "twin": GENEROUS,
+    "closer": GENEROUS,
     "capped": "first_timeout = 60\nread_timeout = 60\ntotal_timeout = 4\nconnect_timeout = 5",
 }
 """The backends on the one upstream that reads its requests."""

@@ -11,13 +11,13 @@ from tests.faults.stage import Stage
 
 async def test_an_upstream_that_closes_idle_connections(stage: Stage) -> None:
     async with stage.client() as client:
-        for _ in range(50):
-            await client.ask("up.closes idle", stream=False)
+        for number in range(50):
+            await client.ask("closer.closes idle", stream=False)
             assert (await client.answer()).status == 200
-            await asyncio.sleep(0.002)
+            await (await stage.upstream.exchange("closer.closes idle", number)).ended.wait()
 
 
-@pytest.mark.parametrize("model", ["lone.answers twice", "lone.answers unasked"])
+@pytest.mark.parametrize("model", ["twin.answers twice", "lone.answers unasked"])
 async def test_an_answer_that_nobody_asked_for_reaches_nobody(stage: Stage, model: str) -> None:
     """It comes with the one that was asked for, or later, while the connection is idle: then the connection is closed."""
     async with stage.client() as client:

@@ -97,3 +97,4 @@ def test_what_had_no_turn_may_be_tried_again() -> None:
     with pytest.raises(GatewayError) as caught:
         with_data(request(user(link(A))), {A: BusyError("try again")})
     assert (caught.value.status, caught.value.kind) == (529, "overloaded")
+    assert (caught.value.retry_after, caught.value.should_retry) == (1, True)
