@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Generator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, cast
@@ -39,8 +40,13 @@ class _Serves:
     """What there is once the configuration was checked, and the requests that are inside."""
 
     keeper: Keeper | None = None
-    inside: dict[int, Admission] = attrs.field(factory=dict)
-    """By the identity of their `http`, which an admission keeps alive."""
+    inside: dict[str, Admission] = attrs.field(factory=dict)
+    """By the id of the request: its `http` is another one once its body was read."""
+
+    def allow(self, http: HTTPRequest, model: str) -> bool:
+        """Whether a request may name the model. One without an id is nobody's: the start asks what there is."""
+        admission = self.inside.get(http.id)
+        return admission.allows(model) if admission is not None else not http.id
 
 
 @attrs.frozen(eq=False)
@@ -120,8 +126,7 @@ class Keys:
     @hookimpl(wrapper=True)
     def route(self, http: HTTPRequest, request: Request) -> Generator[None, Route | None, Route | None]:
         """The route, if the key may use the model; else the error of a model that is not there."""
-        admission = self._serves.inside.get(id(http))
-        if admission is not None and not admission.allows(request.model):
+        if not self._serves.allow(http, request.model):
             raise RequestError(f"model: {request.model}", kind="not_found")
         return (yield)
 
@@ -129,14 +134,13 @@ class Keys:
     def list_models(self, http: HTTPRequest) -> Generator[None, list[_Listed], list[_Listed]]:
         """The models that the key may use."""
         answers = yield
-        admission = self._serves.inside.get(id(http))
-        return answers if admission is None else [_allowed(answer, admission) for answer in answers]
+        return [_allowed(answer, partial(self._serves.allow, http)) for answer in answers]
 
     @hookimpl(wrapper=True)
     def serialize(self, http: HTTPRequest, request: Request | None) -> Generator[None, Answer, Answer]:
         """The answer; what of it goes out is counted, for clients that leave before the engine has."""
         answer = yield
-        admission = self._serves.inside.get(id(http))
+        admission = self._serves.inside.get(http.id)
         if admission is None or cast("Answer | None", answer) is None or request is None or request.task != "message":
             return answer
         return Metered(answer, admission.passed)
@@ -161,13 +165,13 @@ class Admission:
         if keeper is None:
             raise RuntimeError("the plugin 'keys' was never checked: there are no keys")
         self.holder = keeper.gate.enter(self.http, self.record)
-        self.serves.inside[id(self.http)] = self
+        self.serves.inside[self.http.id] = self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         holder, self.holder = self.holder, None
-        self.serves.inside.pop(id(self.http), None)
+        self.serves.inside.pop(self.http.id, None)
         if holder is not None and self.serves.keeper is not None:
             used = (0, 0)
             try:
@@ -186,10 +190,10 @@ async def _running(keeper: Keeper) -> AsyncIterator[None]:
             await anyio.to_thread.run_sync(keeper.stop)
 
 
-def _allowed(answer: Any, admission: Admission) -> _Listed:
+def _allowed(answer: Any, allow: Callable[[str], bool]) -> _Listed:
     """Those of an answer's models that the key may use."""
 
     async def later() -> list[Model]:
-        return [model for model in await answer if admission.allows(model.id)]
+        return [model for model in await answer if allow(model.id)]
 
-    return later() if isinstance(answer, Awaitable) else [model for model in answer if admission.allows(model.id)]
+    return later() if isinstance(answer, Awaitable) else [model for model in answer if allow(model.id)]

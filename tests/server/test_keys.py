@@ -232,6 +232,19 @@ def test_a_clients_key_is_nowhere_and_the_upstreams_does_not_come_back(tmp_path:
         assert value(parsed(page), "hookline_key_requests_total", key="ci", outcome="end_turn") >= 3
 
 
+def test_models_that_a_key_may_not_use_are_not_there(tmp_path: Path) -> None:
+    key, token = made(models=("m", "claude-*"))
+    with stage(tmp_path, key) as here:
+        root, headers = f"{here.served.url}/g", {"x-api-key": token.text}
+        for model, status in (("m", 200), ("claude-x", 200), ("other", 404), ("M", 404), ("m ", 404), ("*", 404)):
+            assert here.ask(token, model=model).status_code == status, model
+            counted = httpx.post(f"{root}/messages/count_tokens", json={**ASKED, "model": model}, headers=headers)
+            assert counted.status_code == status, model
+        assert [httpx.get(f"{root}/models/{name}", headers=headers).status_code for name in ("m", "b")] == [200, 404]
+        asked = [each.json["model"] for each in here.upstream.exchanges if each.path.endswith("/completions")]
+        assert set(asked) == {"real", "claude-x"}
+
+
 def test_a_burst_gets_what_the_rate_allows_and_not_one_more(tmp_path: Path) -> None:
     key, token = made(requests_per_minute=7)
     with stage(tmp_path, key) as here, ThreadPoolExecutor(20) as pool:

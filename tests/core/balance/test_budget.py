@@ -8,7 +8,7 @@ from core.balance.budget import CAP, RetryBudget
 
 def test_it_begins_full_and_is_spent() -> None:
     budget = RetryBudget()
-    assert [budget.take() for _ in range(21)] == [True] * 20 + [False]
+    assert [budget.take() for _ in range(101)] == [True] * 100 + [False]
 
 
 def test_two_requests_pay_for_one_retry() -> None:
