@@ -15,7 +15,7 @@ from core.record import Record
 from core.request import HTTPRequest
 
 LEAVING = 5.0
-"""Seconds that all of them together may take to end once the client has left or the server goes."""
+"""Seconds that one of them may take to end once the client has left or the server goes."""
 
 
 @attrs.define(eq=False)
@@ -46,17 +46,28 @@ class Around:
         return None
 
     async def leave(self, *, cancelled: bool) -> list[BaseException]:
-        """Leave those that were entered; what any raises, for the log: the answer is out, nobody else can use it."""
-        if not self._entered:
-            return []
-        if not cancelled:
-            return await self._leave()
-        with anyio.move_on_after(LEAVING, shield=True):
-            return await self._leave()
-        return [TimeoutError(f"exchange did not end within {LEAVING:g} seconds")]
+        """Leave those that were entered; what any raises, for the log: the answer is out, nobody else can use it.
 
-    async def _leave(self) -> list[BaseException]:
+        All are left, also when the request is cancelled meanwhile, or one of them does not come to an end.
+        """
         faults: list[BaseException] = []
+        if not cancelled and self._entered:
+            try:
+                await self._leave(faults)
+            except BaseException:
+                await self._leave_surely(faults)
+                raise
+        await self._leave_surely(faults)
+        return faults
+
+    async def _leave_surely(self, faults: list[BaseException]) -> None:
+        while self._entered:
+            with anyio.move_on_after(LEAVING, shield=True) as scope:
+                await self._leave(faults)
+            if scope.cancelled_caught:
+                faults.append(TimeoutError(f"exchange did not end within {LEAVING:g} seconds"))
+
+    async def _leave(self, faults: list[BaseException]) -> None:
         while self._entered:
             try:
                 await self._entered.pop().__aexit__(None, None, None)
@@ -65,4 +76,3 @@ class Around:
                     raise
                 self.pipeline.blame(error, "exchange", "__aexit__")
                 faults.append(error)
-        return faults

@@ -16,7 +16,7 @@ from core.about import about
 from core.config import ServerConfig
 from core.config_file import ConfigFile
 from core.cut import Cut
-from core.door import Receive, read_body
+from core.door import Receive, path_of, read_body
 from core.errors import GatewayError, RequestError
 from core.gateway import Gateway, going
 from core.generations import Generations
@@ -143,7 +143,7 @@ class ASGIApp:
                 self.begin_drain()
 
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        path = path_of((scope.get("raw_path") or scope["path"].encode()).decode("latin-1"))
         if page := health_page(scope["method"], path, ready=not self.leaving):
             await _send_page(send, page, scope)
             return

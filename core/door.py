@@ -13,6 +13,14 @@ Receive = Callable[[], Awaitable[Event]]
 """ASGI's `receive`."""
 
 
+def path_of(target: str) -> str:
+    """The path of a request's target, which may also be a whole URL (RFC 9112, 3.2.2)."""
+    if not target[:8].lower().startswith(("http://", "https://")):
+        return target
+    _, slash, path = target.partition("://")[2].partition("/")
+    return slash + path or "/"
+
+
 async def read_body(headers: Sequence[tuple[bytes, bytes]], receive: Receive, limits: ServerConfig) -> bytes | None:
     """The request's body; None when the client left before its end.
 

@@ -26,6 +26,9 @@ _CALL: Final = ("__aenter__", "__aexit__")
 _TRANSLATOR: Final = ("feed", "flush")
 _ANSWER: Final = ("feed", "ping", "finish", "fail")
 
+Sound = set[tuple[type, str]]
+"""Classes that have what the hook's answers need, each with the hook."""
+
 
 class NoAnswerError(Exception):
     """A hook that must be answered got None, although the loader saw that there is a plugin for it."""
@@ -42,6 +45,7 @@ class Back:
     manager: pluggy.PluginManager
     client: UpstreamClient
     state: BackendState = attrs.field()
+    _sound: Sound = attrs.field(init=False, repr=False, factory=set)
 
     @state.default
     def _fresh(self) -> BackendState:
@@ -67,7 +71,10 @@ class Back:
 
     def _one(self, hook: str, methods: tuple[str, ...], **arguments: Any) -> Any:
         owner = f"backend {self.name!r}"
-        return _checked(call_hook(self.manager, hook, owner, arguments), methods, self.manager, hook, owner)
+        found = call_hook(self.manager, hook, owner, arguments)
+        if _is_sound(found, methods, hook, self._sound):
+            return found
+        return _checked(found, methods, self.manager, hook, owner)
 
 
 @attrs.frozen(eq=False)
@@ -78,6 +85,7 @@ class Pipeline:
     paths: tuple[str, ...]
     manager: pluggy.PluginManager
     backs: Mapping[str, Back]
+    _sound: Sound = attrs.field(init=False, repr=False, factory=set)
 
     def parse(self, http: HTTPRequest) -> Request | None:
         """The client's request, or None when it is for no plugin of this pipeline."""
@@ -98,7 +106,9 @@ class Pipeline:
     def serialize(self, http: HTTPRequest, request: Request | None) -> Answer:
         """The answer's writer."""
         found = self._call("serialize", http=http, request=request)
-        return _checked(found, _ANSWER, self.manager, "serialize", f"pipeline {self.name!r}")  # type: ignore[no-any-return]
+        if not _is_sound(found, _ANSWER, "serialize", self._sound):
+            _checked(found, _ANSWER, self.manager, "serialize", f"pipeline {self.name!r}")
+        return found  # type: ignore[no-any-return]
 
     def exchange(self, http: HTTPRequest, record: Record) -> list[AbstractAsyncContextManager[Any]]:
         """What the plugins put around the request, outermost first."""
@@ -106,7 +116,8 @@ class Pipeline:
             return []
         found = [context for context in self._call("exchange", http=http, record=record) if context is not None]
         for context in found:
-            _checked(context, _CALL, self.manager, "exchange", f"pipeline {self.name!r}")
+            if not _is_sound(context, _CALL, "exchange", self._sound):
+                _checked(context, _CALL, self.manager, "exchange", f"pipeline {self.name!r}")
         return found
 
     def page(self, http: HTTPRequest) -> Page | None:
@@ -167,6 +178,17 @@ def call_hook(manager: pluggy.PluginManager, hook: str, owner: str, arguments: M
 
 def _are_candidates(found: object) -> bool:
     return isinstance(found, tuple | list) and all(isinstance(each, Candidate) for each in found)
+
+
+def _is_sound(found: Any, methods: tuple[str, ...], hook: str, sound: Sound) -> bool:
+    """Whether its class has these methods, and is among the `sound` ones from then on."""
+    kind = found.__class__
+    if (kind, hook) in sound:
+        return True
+    if not all(callable(getattr(kind, method, None)) for method in methods):
+        return False
+    sound.add((kind, hook))
+    return True
 
 
 def _checked(found: Any, methods: tuple[str, ...], manager: pluggy.PluginManager, hook: str, owner: str) -> Any:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from core import Chunk, HTTPRequest, Record, RequestError, UpstreamError, hookimpl
+from core import Chunk, HTTPRequest, Record, RequestError, UpstreamError, around, hookimpl
 from tests.core.fakes import Collected, gateway
 
 pytestmark = pytest.mark.anyio
@@ -144,3 +144,34 @@ async def test_a_client_that_leaves_is_seen_leaving() -> None:
         await reached.wait()
         group.cancel_scope.cancel()
     assert events[-1] == ("out", "w", 0, None, True)
+
+
+class Slow:
+    """Takes its time to leave."""
+
+    @hookimpl
+    def exchange(self) -> AbstractAsyncContextManager[None]:
+        @asynccontextmanager
+        async def around() -> AsyncIterator[None]:
+            yield
+            await anyio.sleep_forever()
+
+        return around()
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+async def test_all_are_left_though_one_does_not_end(leaves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the client leaves before the answer's end, or while they are left."""
+    monkeypatch.setattr(around, "LEAVING", 0.01)
+    events: list[Any] = []
+    served, _ = gateway(never if leaves else hello, front=(Slow(), Watcher(events)))
+    with capture_logs() as logs, anyio.move_on_after(0.05):
+        await served.handle(HTTPRequest("POST", "/api/say", id="req_1"), Collected())
+    assert [event[0] for event in events] == ["in", "out"]
+    told = [str(log["exc_info"]) for log in logs if log["event"] == "fault"]
+    assert told == (["exchange did not end within 0.01 seconds"] if leaves else [])
+
+
+async def never() -> AsyncIterator[list[Chunk]]:
+    await anyio.sleep_forever()
+    yield []

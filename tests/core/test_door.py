@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.config import ServerConfig
-from core.door import read_body
+from core.door import path_of, read_body
 from core.errors import RequestError
 from core.sink import Event
 
@@ -56,3 +56,19 @@ async def test_a_late_one() -> None:
     with pytest.raises(RequestError, match=r"the request's body did not come within 0\.01 seconds") as caught:
         await read_body((), never, limits)
     assert caught.value.status == 408
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("/v1/messages", "/v1/messages"),
+        ("http://h:80/v1/messages", "/v1/messages"),
+        ("HTTPS://h/v1//x", "/v1//x"),
+        ("http://h", "/"),
+        ("/http://h/v1", "/http://h/v1"),
+        ("*", "*"),
+        ("", ""),
+    ],
+)
+def test_a_target_may_be_a_whole_url(target: str, path: str) -> None:
+    assert path_of(target) == path
