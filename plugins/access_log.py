@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, ClassVar, Final
+from urllib.parse import unquote
 
 import attrs
 import structlog
@@ -25,7 +26,7 @@ _CREDENTIALS: Final = frozenset(
 )
 """Headers whose value is a secret of the client's."""
 
-_SIGNS: Final = ("hl-", "sk-", "sk_", "xai-", "hf_", "AIza", "eyJ", "earer ", "@", "=")
+_SIGNS: Final = ("%", "hl-", "sk-", "sk_", "xai-", "hf_", "AIza", "eyJ", "earer ", "@", "=")
 """One of them is in whatever `_KEY` and `_VALUE` find, and to look for them is cheaper."""
 
 _KEY: Final = re.compile(r"(?:\b(?:sk[-_]|gsk_|xai-|hf_|AIza|eyJ)|hl-[0-9a-z]{4,32}-)[\w.~+/-]{12,}")
@@ -96,12 +97,21 @@ def _may_hide(text: str, secrets: list[str]) -> bool:
 
 
 def _plain(value: str, secrets: list[str]) -> str:
-    for secret in sorted(secrets, key=len, reverse=True):
-        value = value.replace(secret, MASK)
-    value = _VALUE.sub(rf"\1{MASK}", _KEY.sub(MASK, value))
+    value = _masked(value, secrets)
+    if "%" in value:
+        # Only where a secret hides behind the escapes: a path is told as it came.
+        plain = unquote(value)
+        masked = _masked(plain, secrets)
+        value = masked if masked != plain else value
     if len(value) > LONGEST:
         value = f"{value[:LONGEST]}…"
     return value.encode("utf-8", "replace").decode()
+
+
+def _masked(value: str, secrets: list[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        value = value.replace(secret, MASK)
+    return _VALUE.sub(rf"\1{MASK}", _KEY.sub(MASK, value))
 
 
 def _sent(http: HTTPRequest) -> list[str]:

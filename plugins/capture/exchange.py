@@ -13,7 +13,7 @@ import orjson
 
 from core import HTTPRequest, Request
 from plugins.capture.folder import Folder
-from plugins.capture.masks import Masks, keys_in, masked_headers, masked_query, secrets_in
+from plugins.capture.masks import Masks, keys_in, masked_headers, masked_path, masked_query, secrets_in
 
 FORMAT: Final = 1
 
@@ -57,7 +57,11 @@ class Exchange:
         self.hide(secrets_in(http.headers, http.query))
         self.hide(keys_in(http.path.encode(), http.query, http.body, *(value for _, value in http.headers)))
         head = {"format": FORMAT, "at": self.at.isoformat(), "id": http.id, "method": http.method, "mount": http.mount}
-        head |= {"path": http.path, "query": masked_query(http.query), "headers": masked_headers(_pairs(http))}
+        head |= {
+            "path": masked_path(http.path),
+            "query": masked_query(http.query),
+            "headers": masked_headers(_pairs(http)),
+        }
         self._add("body", http.body, head)
 
     @property

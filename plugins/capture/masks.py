@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 
 MASK: Final = "***"
 
@@ -31,6 +31,12 @@ def masked_query(query: bytes) -> str:
     if not any(_TELLING.search(name) for name, _ in pairs):
         return text
     return urlencode(masked_headers(pairs), safe="*")
+
+
+def masked_path(path: str) -> str:
+    """The path as it came, unless a key of ours stands in it, also behind escapes."""
+    plain = unquote_to_bytes(path)
+    return path if not _OURS.search(plain) else _OURS.sub(MASK.encode(), plain).decode("latin-1")
 
 
 def secrets_in(headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> list[str]:

@@ -116,6 +116,8 @@ async def test_what_is_configured_is_nowhere() -> None:
         ("model: hl-0123456789-abcd_efgh-ijkl", "model: ***"),
         ("/v1/hl-0123456789-abcdefghijkl/x", "/v1/***"),
         ("html-page and hl-model-7 stay", "html-page and hl-model-7 stay"),
+        ("/v1/models/hl%2D0123456789%2dabcdefghijkl", "/v1/models/***"),
+        ("/v1/models/a%2Fb", "/v1/models/a%2Fb"),
         ("token eyJhbGciOiJIUzI1NiJ9.eyJz is bad", "token *** is bad"),
         ("'Bearer abcdefghij' is bad", "'Bearer ***' is bad"),
         ("cannot reach http://user:pass@host/v1", "cannot reach http://***@host/v1"),

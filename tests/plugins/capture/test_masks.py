@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from plugins.capture.masks import MASK, Masks, keys_in, masked_headers, masked_query, secrets_in
+import pytest
+
+from plugins.capture.masks import MASK, Masks, keys_in, masked_headers, masked_path, masked_query, secrets_in
 
 
 def test_headers_that_speak_of_secrets_lose_their_value() -> None:
@@ -64,3 +66,15 @@ def test_our_own_keys_are_found_wherever_they_stand() -> None:
     key = "hl-0123456789-abcdefghij_klm-nop"
     assert keys_in(f"/v1/{key}/messages".encode(), b'{"model": "' + key.encode() + b'"}', b"html-x") == [key, key]
     assert keys_in(b"hl-", b"hl-short-x", b"") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/v1/models/a%2Fb", "/v1/models/a%2Fb"),
+        ("/v1/models/hl%2D0123456789%2dabcdefghijklmn/x", f"/v1/models/{MASK}/x"),
+        ("/v1/hl-0123456789-abcdefghijklmn", f"/v1/{MASK}"),
+    ],
+)
+def test_a_key_in_a_path_is_masked_behind_escapes_too(path: str, told: str) -> None:
+    assert masked_path(path) == told
