@@ -50,7 +50,7 @@ async def serving() -> AsyncIterator[Server]:
     async with application("vllm", ServerConfig(body_timeout=0.3)) as app:
         listener = socket.create_server(("127.0.0.1", 0))
         server = Server(app, listener.getsockname()[1])
-        reception = Reception(ASGIWrapper(server), protocol_config(options), [listener], {}, options.stall)
+        reception = Reception(ASGIWrapper(server), protocol_config(options), [listener], {}, 65.0)
         reception.open()
         yield server
         await reception.drain(5)
