@@ -1,8 +1,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 BIND ?= 127.0.0.1:8080
-# Tests with limits of time, and load of their own: they have the machine to themselves.
-ALONE := tests/deploy tests/faults tests/soak
+# Tests with limits of time mostly wait: they have the machine to themselves, and so has the one with load of its own.
+TIMED := tests/deploy tests/faults
+LOAD := tests/soak
 
 .PHONY: help install serve test lint format types unit bench soak clean
 
@@ -40,8 +41,9 @@ types:
 
 unit:
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(ALONE))
-	$(BIN)/coverage run -m pytest $(ALONE)
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(TIMED) $(LOAD))
+	$(BIN)/coverage run -m pytest -n 3 --dist loadgroup $(TIMED)
+	$(BIN)/coverage run -m pytest $(LOAD)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

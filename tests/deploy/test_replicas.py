@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
 import ssl
 import subprocess
 from pathlib import Path
@@ -17,6 +18,8 @@ from tests.deploy.haproxy import CLIENTS, EXAMPLE, NUMBERS, TLS, free_ports, run
 from tests.deploy.load import Asked, Load, ask, load, session_header
 from tests.faults.client import Client
 from tests.server.processes import wait_until
+
+pytestmark = pytest.mark.xdist_group("replicas")
 
 THINKING: Final = {"type": "enabled", "budget_tokens": 1024}
 
@@ -173,5 +176,12 @@ def test_tls(edge: Edge, tmp_path: Path) -> None:
     ports = edge.ports | free_ports(CLIENTS, NUMBERS, TLS)
     with running(tmp_path, ports, text) as secure:
         url = f"https://127.0.0.1:{secure.ports[TLS]}"
-        answer = httpx.get(f"{url}/readyz", verify=ssl.create_default_context(cafile=tmp_path / "cert.pem"), timeout=20)
+        context = ssl.create_default_context(cafile=tmp_path / "cert.pem")
+        answer = httpx.get(f"{url}/readyz", verify=context, timeout=20)
         assert (answer.text, answer.headers["strict-transport-security"]) == ("ok\n", "max-age=31536000")
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        with (
+            socket.create_connection(("127.0.0.1", secure.ports[TLS]), timeout=20) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as wrapped,
+        ):
+            assert wrapped.selected_alpn_protocol() == "http/1.1"
