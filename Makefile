@@ -42,7 +42,9 @@ types:
 unit:
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(TIMED) $(LOAD))
-	$(BIN)/coverage run -m pytest -n 3 --dist loadgroup $(TIMED)
+	$(BIN)/coverage run -m pytest tests/faults -k uvloop & uvloop=$$!; \
+	  $(BIN)/coverage run -m pytest $(TIMED) -k 'not uvloop'; rest=$$?; \
+	  wait $$uvloop && exit $$rest
 	$(BIN)/coverage run -m pytest $(LOAD)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report

@@ -8,8 +8,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from concurrent.futures import Future
-from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -17,8 +15,6 @@ from tests.faults.outcomes import Outcome, play
 from tests.faults.pair import FAILING, Pair
 from tests.faults.stage import Stage
 from tests.faults.table import SCRIPTS, TABLE
-
-HERE: Final = Path(__file__).parent
 
 
 @pytest.fixture(scope="session", params=["uvloop", "asyncio"])
@@ -54,15 +50,6 @@ def alone(stage: Stage) -> None:
     """Nothing else goes on."""
     for future in stage.begun.values():
         future.exception(120)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is played on one gateway stays in one process."""
-    for item in items:
-        if item.path.parent == HERE and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
-            kind = item.callspec.params.get("stage") or item.callspec.params.get("pair")
-            if kind:
-                item.add_marker(pytest.mark.xdist_group(str(kind)))
 
 
 @pytest.hookimpl(tryfirst=True)
