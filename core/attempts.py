@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Mapping
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import attrs
 
@@ -21,6 +21,8 @@ from core.record import Record
 from core.request import HTTPRequest, Request
 from core.route import Route
 from core.vigil import Vigil
+
+T = TypeVar("T")
 
 _PATIENT: Final = BackendConfig("", (), first_timeout=math.inf, read_timeout=math.inf, total_timeout=math.inf)
 """For a wait that has a limit of its own, or needs none."""
@@ -63,7 +65,7 @@ class Attempts:
         if back is None:
             raise self.nowhere()
         out.backend = back.name
-        place = await self.hold(back) if back.state.places.limit else None
+        place = (await self.hold(back))[1] if back.state.places.limit else None
         attempt = self.begin(back, route)
         try:
             await attempt.run()
@@ -87,17 +89,23 @@ class Attempts:
         """The attempt is over."""
         self._now = None
 
-    async def hold(self, back: Back) -> Place | None:
-        """A place at the backend, to be given back; None where none is needed. Waits; raises GatewayError (529)."""
+    async def hold(self, back: Back, *others: Back) -> tuple[Back, Place | None]:
+        """A place at the backend, to be given back; None where none is needed. Waits; raises GatewayError (529).
+
+        What has to wait takes a place at one of the others that becomes free before, and that nobody there waits for.
+        """
         places = back.state.places
         if not places.limit or self.request.task != "message":
-            return None
-        place = places.place(owner_of(self.http, self.out.record))
-        if not place.take():
-            await self.wait(place.__aenter__())
-        return place
+            return back, None
+        owner = owner_of(self.http, self.out.record)
+        place = places.place(owner)
+        if place.take():
+            return back, place
+        elsewhere = {other.state.places.place(owner): other for other in others}
+        held = await self.wait(place.wait(tuple(elsewhere)))
+        return elsewhere.get(held, back), held
 
-    async def wait(self, work: Awaitable[Any]) -> None:
+    async def wait(self, work: Awaitable[T]) -> T:
         """Wait for it, unless all of it is to end. A client that has been shown life goes on seeing it."""
         with Cut() as cut:
             self._now = vigil = Vigil(_PATIENT, self.interval, give_up=cut.now, ping=self.out.ping)
@@ -106,13 +114,11 @@ class Attempts:
             if self.interrupted is not None:
                 vigil.fail(self.interrupted)
             try:
-                await work
+                return await work
             finally:
                 vigil.end()
                 self._now = None
-            return
-        if vigil.error is not None:
-            raise vigil.error
+        raise vigil.error or RuntimeError("it was cut short, and nobody says why")
 
     def nowhere(self) -> RequestError:
         """No candidate's backend is there."""

@@ -16,7 +16,7 @@ from core.pipeline import Back
 from core.raised import drop_frames
 from core.record import Missed
 from core.route import Candidate, Route
-from core.verdict import may_fail_over, verdict
+from core.verdict import is_unreachable, may_fail_over, verdict
 
 if TYPE_CHECKING:
     from core.attempts import Attempts
@@ -29,7 +29,9 @@ class Failover:
     """One request's way through its candidates. They are asked one after another, each once.
 
     One that is cooling down is passed over, and so is one without a free place while another has one. The next is asked
-    only when the one before failed without a piece of an answer.
+    only when the one before failed without a piece of an answer. Where all cool down, the one that is due soonest is
+    asked all the same, unless they asked for the time themselves: to ask nobody would make a group of backends that
+    fail now and then worse than one of them.
     """
 
     def __init__(self, attempts: Attempts, candidates: Sequence[Candidate]) -> None:
@@ -37,11 +39,13 @@ class Failover:
         key = session_key(attempts.http, attempts.request)
         self._order = [each for each in ordered(candidates, key) if each.backend in attempts.backs]
         self._left = self._order[:]
-        self._errors: list[GatewayError] = []
+        self._errors: dict[Candidate, GatewayError] = {}
         self._missed: dict[Candidate, Missed] = {}
         self._counts = attempts.request.task != "message"
         self._tried = 0
         self._waited = False
+        self._insists = False
+        """Whether all cool down, and one is asked all the same."""
 
     async def run(self) -> None:
         """Answer the client by one of them. Raises what the client is to be told otherwise."""
@@ -76,18 +80,24 @@ class Failover:
                 return None
             candidate = free or next((each for each in welcome if _has_room(self._state(each))), welcome[0])
             for each in welcome[: welcome.index(candidate)]:
-                self._missed[each] = Missed(each.backend, "full", "all its places are taken")
-            back = attempts.backs[candidate.backend]
+                self._missed[each] = _full(each)
+            # By backend: two models of one have the same places. Those that cool down may be back before.
+            others = {each.backend: each for each in reversed(self._left)} if free is None else {}
+            others.pop(candidate.backend, None)
+            backs = [attempts.backs[name] for name in (candidate.backend, *others)]
             try:
-                place = await attempts.hold(back)
+                back, place = await attempts.hold(*backs)
             except GatewayError as error:
                 if attempts.interrupted is not None:
                     raise
                 self._waited = True  # long enough: from now on only what is free
                 self._note(candidate, error, "full")
                 continue
+            if back.name in others:
+                self._missed[candidate] = _full(candidate)
+                candidate = others[back.name]
             # It may have failed others while this one waited for its turn.
-            if place is None or back.state.health.may_try():
+            if place is None or self._insists or back.state.health.may_try():
                 return candidate, back, place
             place.give_back()
 
@@ -99,8 +109,12 @@ class Failover:
                 found.append(each)
             else:
                 self._missed[each] = Missed(each.backend, "cooling", "cooling down")
-        # A count is an estimate where the engine fails, never an error; nor does it take a place.
-        return found or (self._left[:] if self._counts else [])
+        if found or self._counts:
+            # A count is an estimate where the engine fails, never an error; nor does it take a place.
+            return found or self._left[:]
+        untold = [each for each in self._left if not self._state(each).health.told]
+        self._insists = bool(untold) and not self._tried
+        return [min(untold, key=lambda each: self._state(each).health.remaining())] if self._insists else []
 
     def _is_free(self, candidate: Candidate) -> bool:
         return self._counts or self._state(candidate).places.free
@@ -122,7 +136,7 @@ class Failover:
             if attempt.begun or not may_fail_over(error):
                 raise
             out.translators = None  # what they still hold is no part of any other answer
-            self._note(candidate, error, error.kind)
+            self._note(candidate, error, "unreachable" if is_unreachable(error) else error.kind)
             return False
         finally:
             attempts.over()
@@ -132,10 +146,11 @@ class Failover:
 
     def _note(self, candidate: Candidate, error: GatewayError, reason: str) -> None:
         drop_frames(error)
-        self._errors.append(error)
+        self._errors[candidate] = error
         if candidate in self._left:
             self._left.remove(candidate)
-        self._missed[candidate] = Missed(candidate.backend, reason, f"{error.status} {error.message}")
+        cause = f" ({type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ is not None else ""
+        self._missed[candidate] = Missed(candidate.backend, reason, f"{error.status} {error.message}{cause}")
 
     async def _may_go_on(self, end: float) -> bool:
         """Whether there may be one more attempt; after a pause, so that those who failed together part."""
@@ -148,10 +163,14 @@ class Failover:
         return True
 
     def _verdict(self) -> GatewayError:
-        healths = [self._state(each).health for each in self._order]
         resting = [self._state(each).health for each in self._left]
         last = [health.last_error for health in resting if not health.may_try()]
-        return verdict([*self._errors, *filter(None, last)], [health.remaining() for health in healths])
+        return verdict([*self._errors.values(), *filter(None, last)], [self._wait(each) for each in self._order])
+
+    def _wait(self, candidate: Candidate) -> float:
+        """Seconds until it will be asked again; 0 where nobody knows. Others may have been told more than this one."""
+        error = self._errors.get(candidate)
+        return self._state(candidate).health.remaining() or (error and error.retry_after) or 0.0
 
     def _state(self, candidate: Candidate) -> BackendState:
         return self._attempts.backs[candidate.backend].state
@@ -159,3 +178,7 @@ class Failover:
 
 def _has_room(state: BackendState) -> bool:
     return state.places.waiting < state.places.queue
+
+
+def _full(candidate: Candidate) -> Missed:
+    return Missed(candidate.backend, "full", "all its places are taken")

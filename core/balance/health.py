@@ -47,7 +47,11 @@ class Health:
         self._era = 0
         """Counts the cool-downs: an attempt that is older than the present one cannot end it."""
         self._row = 0
+        """Failures in a row of attempts without a piece of an answer, since the last one that had any."""
+        self._broken = 0
+        """Answers that broke off since the last whole one; they count beside those."""
         self._cooled = 0
+        self._told = False
         self._probe: Trial | None = None
         self._probe_until = 0.0
         self._error: UpstreamError | None = None
@@ -63,6 +67,11 @@ class Health:
     def last_error(self) -> UpstreamError | None:
         """Why it last failed, as an error of its own to raise; None after a success. It says how long to wait yet."""
         return None if self._error is None else _copy(self._error, self.remaining() or self._error.retry_after)
+
+    @property
+    def told(self) -> bool:
+        """Whether the upstream itself asked for the present cool-down: then it is kept, whatever else there is."""
+        return self._until is not None and self._told
 
     def may_try(self) -> bool:
         """Whether an attempt is welcome. It does not take the probe: `begin` does."""
@@ -97,17 +106,27 @@ class Health:
         self._until = self._probe = None
         return True
 
-    def _succeed(self, trial: Trial) -> None:
+    def _begun(self, trial: Trial) -> None:
+        # A failure takes no time and an answer does: of many at once a few would else fail before one is whole.
         if self._heals(trial):
-            self._row = self._cooled = 0
+            self._row = 0
+
+    def _succeed(self, trial: Trial) -> None:
+        # An answer takes longer than others take to fail: only the cool-downs since it began had no success between.
+        self._cooled = min(self._cooled, self._era - trial.era)
+        if self._heals(trial):
+            self._row = self._broken = 0
             self._error = None
 
     def _fail(self, trial: Trial, error: UpstreamError) -> None:
         self._error = _copy(error, error.retry_after)
         told = _told(error)
         if self._until is None:
-            self._row += 1
-            if self._row >= IN_A_ROW or _at_once(error):
+            if trial.has_begun:
+                self._broken += 1
+            else:
+                self._row += 1
+            if self._row + self._broken >= IN_A_ROW or _at_once(error):
                 self._cool(told)
             return
         now = self._clock()
@@ -115,14 +134,16 @@ class Health:
             self._cool(told)
         elif told:  # of this cool-down's cause, in all likelihood: it makes it longer, not the next one
             self._until = max(self._until, now + told)
+            self._told = True
 
     def _cool(self, told: float) -> None:
         own = min(LONGEST, BASE * 2.0 ** min(self._cooled, 16)) * (1 + JITTER * (2 * self._chance() - 1))
         self._until = self._clock() + (told or own)
+        self._told = bool(told)
         self._probe = None
         self._era += 1
         self._cooled += 1
-        self._row = 0
+        self._row = self._broken = 0
 
     def _release(self, trial: Trial) -> None:
         if self._probe is trial:
@@ -132,17 +153,19 @@ class Health:
 class Trial:
     """One attempt at a backend, which tells its health how it went: by `won`, `failed` or `left`, the first of them."""
 
-    __slots__ = ("_health", "_over", "era")
+    __slots__ = ("_health", "_over", "era", "has_begun")
 
     def __init__(self, health: Health, era: int) -> None:
         self.era = era
+        self.has_begun = False
         self._health = health
         self._over = False
 
     def begun(self) -> None:
         """The answer has begun, which ends a cool-down: others need not wait for its end. May be left out."""
         if not self._over:
-            self._health._heals(self)  # noqa: SLF001  the two are one
+            self.has_begun = True
+            self._health._begun(self)  # noqa: SLF001  the two are one
 
     def won(self) -> None:
         """The backend did its work."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Final, Self
 
@@ -25,10 +25,17 @@ class Places:
 
     Owners take turns, each first come first served. When the queue is full, a newcomer whose owner has less than
     others in it pushes out the last waiter of the owner with the most, so that none can fill it against all others.
+
+    Those who wait elsewhere may stand by: a place that nobody waits for is theirs, while `welcome` says so.
     """
 
     def __init__(
-        self, limit: int = 0, queue: int = 100, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic
+        self,
+        limit: int = 0,
+        queue: int = 100,
+        seconds: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+        welcome: Callable[[], bool] = lambda: True,
     ) -> None:
         self.limit = limit
         self.queue = queue
@@ -36,7 +43,9 @@ class Places:
         self.held = 0
         """Places that are taken."""
         self._clock = clock
+        self._welcome = welcome
         self._line: Line[Place] = Line()
+        self._standing_by: Line[Place] = Line()
         self._mean = 0.0
 
     @property
@@ -66,24 +75,37 @@ class Places:
         place.begin(self._clock())
         return True
 
-    async def _wait(self, place: Place) -> None:
+    async def _wait(self, place: Place, others: Sequence[Place]) -> Place:
         """Stand in the line until a place is given; whoever is cancelled leaves line and place to the others."""
         if self.waiting >= self.queue and not self._make_room(place.owner):
             raise self._full()
+        place.called = called = anyio.Event()
         self._line.join(place.owner, place)
+        for other in others:
+            other.stand_by(called)
+        got: Place | None = None
         try:
             with anyio.move_on_after(self.seconds):
-                await place.called.wait()
-        except BaseException:
-            # The place may have been given in this very moment.
-            if not self._line.leave(place.owner, place) and place.holds:
-                self._give_back(place)
-            raise
-        if place.holds:
-            return
-        if not self._line.leave(place.owner, place):
+                await called.wait()
+            got = next((each for each in (place, *others) if each.holds), None)
+        finally:
+            for each in (place, *others):
+                if each is not got:
+                    each.forgo()
+        if got is not None:
+            return got
+        if called.is_set():  # pushed out
             raise self._full()
         raise self._busy(f"no place became free within {self.seconds:g} seconds")
+
+    def _stand_by(self, place: Place) -> None:
+        self._standing_by.join(place.owner, place)
+
+    def _forgo(self, place: Place) -> None:
+        if place.holds:  # it was given in this very moment
+            self._give_back(place)
+        elif not self._line.leave(place.owner, place):
+            self._standing_by.leave(place.owner, place)
 
     def _make_room(self, owner: str) -> bool:
         pushed = self._line.surplus(owner)
@@ -96,6 +118,8 @@ class Places:
         held = max(0.0, now - place.end())
         self._mean = held if not self._mean else _OLD * self._mean + (1 - _OLD) * held
         successor = self._line.next()
+        if successor is None and self._welcome():
+            successor = self._standing_by.next()
         if successor is None:
             self.held -= 1
         else:
@@ -147,10 +171,25 @@ class Place:
         """The place is free for the next one."""
         self._places._give_back(self)  # noqa: SLF001
 
+    def stand_by(self, called: anyio.Event) -> None:
+        """Be given a place that nobody waits for, which `called` then tells. `forgo` or `give_back` follows."""
+        self.called = called
+        self._places._stand_by(self)  # noqa: SLF001
+
+    def forgo(self) -> None:
+        """Wait no more, and leave the place, if it was just given, to the next one."""
+        self._places._forgo(self)  # noqa: SLF001
+
+    async def wait(self, others: Sequence[Place] = ()) -> Place:
+        """Wait for the place, or for the first of the others, at which this one stands by; the place that is held then.
+
+        Raises GatewayError (529, with `retry_after`) when the queue is full or the time is over.
+        """
+        return await self._places._wait(self, others)  # noqa: SLF001
+
     async def __aenter__(self) -> Self:
         if not self.take():
-            self.called = anyio.Event()
-            await self._places._wait(self)  # noqa: SLF001
+            await self.wait()
         return self
 
     async def __aexit__(

@@ -14,4 +14,5 @@ class BackendState:
 
     def __init__(self, config: BackendConfig) -> None:
         self.health = Health()
-        self.places = Places(config.max_concurrent, config.max_queue, config.queue_timeout)
+        limits = (config.max_concurrent, config.max_queue, config.queue_timeout)
+        self.places = Places(*limits, welcome=self.health.may_try)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ Table = dict[str, Any]
 
 _OURS = ("pipelines", "backends", "server")
 """The top-level tables that are no plugin's."""
+_INSTALLED = "hookline.plugins"
+"""The group of entry points that plugins are installed under; `core.loader`, which looks into them, imports this."""
 
 
 def read_config(path: Path, environ: Mapping[str, str]) -> Config:
@@ -129,17 +132,23 @@ def _front_options(
         if name in _OURS:
             continue
         if name not in listed:
-            raise _unknown_table(name, listed, backends)
+            raise _unknown_table(name, listed, pipelines, backends)
         if not isinstance(table, dict):
             raise TableError(f"expected a table, got {kind_of(table)}", key=dotted(name))
         options[name] = table
     return options
 
 
-def _unknown_table(name: str, listed: set[str], backends: Sequence[BackendConfig]) -> TableError:
+def _unknown_table(
+    name: str, listed: set[str], pipelines: Sequence[PipelineConfig], backends: Sequence[BackendConfig]
+) -> TableError:
     owner = next((b.name for b in backends if name in {*b.plugins, *(b.wraps or ())}), None)
     if owner is not None:
         hint = f"options of a backend's plugin belong in [{dotted('backends', owner, name)}]"
+    elif any(entry.name == name for entry in entry_points(group=_INSTALLED)):
+        place = dotted("pipelines", pipelines[0].name)
+        hint = f"list it in `plugins` of [{place}], or take the table away"
+        return TableError(f"plugin {name!r} is installed but listed in no pipeline", table=dotted(name), hint=hint)
     else:
         hint = did_you_mean(name, listed | set(_OURS))
     return TableError(f"unknown table [{dotted(name)}]", hint=hint)

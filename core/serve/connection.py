@@ -115,7 +115,8 @@ class Connection(TCPServer):
 
     def abort(self) -> None:
         """Cut the connection; what the client has not taken is lost."""
-        if self.writer is not None:
+        # asyncio's transport fails at it when it was closed and its last bytes went later.
+        if self.writer is not None and not self._wire.lost:
             self.writer.transport.abort()
 
     async def _close(self) -> None:
@@ -176,6 +177,8 @@ class _Wire(asyncio.StreamReaderProtocol):
     def __init__(self, reader: asyncio.StreamReader, ended: Callable[[], None]) -> None:
         super().__init__(reader)
         self.deaf = False
+        self.lost = False
+        """Whether the transport has closed the connection."""
         self.over = asyncio.Event()
         self._tell = ended
 
@@ -189,6 +192,7 @@ class _Wire(asyncio.StreamReaderProtocol):
         return super().eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = True
         self.over.set()
         self._tell()
         super().connection_lost(exc)

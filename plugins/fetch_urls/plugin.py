@@ -12,8 +12,9 @@ from typing import Any
 import attrs
 import httpx
 
-from core import Request, UpstreamCall, hookimpl
+from core import ConfigError, Request, UpstreamCall, hookimpl
 from core.chat import Call, Dialect
+from plugins.fetch_urls.addresses import Network
 from plugins.fetch_urls.blocks import wanted_of, with_data
 from plugins.fetch_urls.fetch import Fetcher
 from plugins.fetch_urls.guard import Guard
@@ -26,9 +27,18 @@ def _are_ports(_: object, __: object, ports: tuple[int, ...]) -> None:
         raise ValueError("ports must be numbers from 1 to 65535")
 
 
-def _are_networks(_: object, __: object, networks: tuple[str, ...]) -> None:
-    for network in networks:
-        ip_network(network)  # its ValueError names what is wrong
+def _network(text: str) -> Network:
+    try:
+        return ip_network(text)
+    except ValueError as error:
+        raise ConfigError(str(error), key="networks", hint=_remedy(text)) from error
+
+
+def _remedy(text: str) -> str:
+    try:
+        return f'write "{ip_network(text, strict=False)}"'
+    except ValueError:
+        return 'write networks = ["10.1.0.0/16"]'
 
 
 def _is_readable(_: object, __: object, ca: str) -> None:
@@ -58,7 +68,7 @@ class FetchURLs:
     """Globs of the hosts that are fetched from."""
     denied_hosts: tuple[str, ...] = ()
     """Globs of hosts that are not."""
-    networks: tuple[str, ...] = attrs.field(default=(), validator=_are_networks)
+    networks: tuple[str, ...] = ()
     """Networks that are not public and may be fetched from all the same: "10.1.0.0/16"."""
     ca: str = attrs.field(default="", validator=_is_readable)
     """A file of certificates in PEM form to trust; "": the usual ones."""
@@ -94,7 +104,7 @@ class FetchURLs:
         return with_data(request, await self._loader.load(wanted)) if wanted else request
 
     def _make_loader(self) -> Loader:
-        networks = tuple(ip_network(network) for network in self.networks)
+        networks = tuple(map(_network, self.networks))
         guard = Guard(self.allow_http, self.ports, self.hosts, self.denied_hosts, networks)
         fetcher = Fetcher(guard, {"image": self.image_bytes, "document": self.document_bytes}, _tls(self.ca))
         limits = Limits(self.max_urls, self.total_bytes, self.timeout, self.at_once)

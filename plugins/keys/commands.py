@@ -16,7 +16,7 @@ from core import Config
 from plugins.keys.entry import EntryError, Key, checked_name, key_of
 from plugins.keys.key_file import KeyFile, KeyFileError
 from plugins.keys.limits import Limits, Period
-from plugins.keys.moments import moment_of, span_of
+from plugins.keys.moments import SPANS, moment_of, span_of
 from plugins.keys.plugin import Keys
 from plugins.keys.shown import key_value, keys_text, usage_text
 from plugins.keys.token import hash_of, new_token
@@ -64,7 +64,10 @@ def commands(listed: Listed) -> typer.Typer:
         budget_tokens: Annotated[int | None, _Count] = None,
         budget_period: Annotated[Period | None, typer.Option(help="Of the budget.", show_default="month")] = None,
         expires: Annotated[
-            str | None, typer.Option(metavar="WHEN", help="A date, or a time from now: 90d.", show_default="never")
+            str | None,
+            typer.Option(
+                metavar="WHEN", help=f"A date (2027-01-31), or a time from now: {SPANS}.", show_default="never"
+            ),
         ] = None,
         file: _File = None,
         config: _Config = None,
@@ -108,7 +111,7 @@ def commands(listed: Listed) -> typer.Typer:
     def usage(
         key: Annotated[str, typer.Argument(metavar="[KEY]", help="Its id or its name.", show_default="all")] = "",
         since: Annotated[
-            str, typer.Option(metavar="TIME", help="So far back: 90m, 24h, 7d, 2w; beyond 35 days by day.")
+            str, typer.Option(metavar="TIME", help=f"So far back: {SPANS}; beyond 35 days by day.")
         ] = "24h",
         as_json: _JSON = False,
         file: _File = None,
@@ -167,7 +170,7 @@ def _expiry(text: str, now: datetime) -> datetime:
     try:
         found = moment_of(text)
     except (ValueError, OverflowError):
-        raise EntryError(f"{text!r} is no date such as 2027-01-31 and no time from now such as 90d") from None
+        raise EntryError(f"{text!r} is no date such as 2027-01-31 and no time from now such as {SPANS}") from None
     if found <= now:
         raise EntryError(f"{text!r} is over already")
     return found

@@ -11,6 +11,8 @@ from plugins.keys.limits import Period
 DAY: Final = 86400
 MINUTE: Final = 60
 _SPAN: Final = re.compile(r"(\d{1,6})([mhdw])")
+SPANS: Final = "90m, 24h, 7d or 2w (minutes, hours, days, weeks)"
+"""What lengths of time look like, for messages."""
 _UNITS: Final = {"m": MINUTE, "h": 3600, "d": DAY, "w": 7 * DAY}
 
 
@@ -29,7 +31,7 @@ def span_of(text: str) -> timedelta:
     """A length of time: `90m`, `24h`, `7d`, `2w`. Raises ValueError."""
     found = _SPAN.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no length of time such as 90m, 24h, 7d or 2w")
+        raise ValueError(f"{text!r} is no length of time such as {SPANS}")
     return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
 
 

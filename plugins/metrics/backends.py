@@ -62,7 +62,11 @@ class Backends:
                 gauge.add((0.0 if state is None else float(told(state))) - gauge.now)
 
     async def looking(self) -> None:
-        """Look again and again."""
-        while True:
-            await asyncio.sleep(LOOK)
+        """Look again and again. In the end the gauges are 0: whoever follows in this process has its own."""
+        try:
+            while True:
+                await asyncio.sleep(LOOK)
+                self.look()
+        finally:
+            self._states = {}
             self.look()

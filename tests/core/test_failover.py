@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 from structlog.testing import capture_logs
 
-from core import Candidate, Chunk, RequestError, UpstreamError
+from core import Candidate, Chunk, Record, RequestError, UpstreamError, hookimpl
 from core.config import ServerConfig
 from core.gateway import going
 from tests.core.fakes import Collected
@@ -92,6 +92,31 @@ async def test_all_fail_and_the_most_useful_error_is_told_with_the_soonest_time(
     assert logs[0]["tried"] == "a: 500 oops; b: 429 slow down; c: 503 x"
 
 
+class Told:
+    """Keeps what the client was told."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    @hookimpl
+    def exchange(self, record: Record) -> None:
+        self.records.append(record)
+
+
+async def test_the_time_that_is_told_is_long_enough_where_others_were_told_more() -> None:
+    async def slow() -> AsyncIterator[list[Chunk]]:
+        yield [{}]
+        several.cool("a", UpstreamError("slow down", kind="rate_limit", retry_after=9))
+        raise UpstreamError("slow down", kind="rate_limit", retry_after=2)
+
+    told = Told()
+    several = Several({"a": slow, "b": fails(OOPS)}, front=[told])
+    assert (await several.ask()).status == 429
+    (record,) = told.records
+    assert record.error is not None
+    assert record.error.retry_after == pytest.approx(9, abs=1)
+
+
 async def test_one_that_cools_down_is_passed_over() -> None:
     several = Several({"a": answers("no"), "b": answers("hi")})
     several.cool("a", BUSY)
@@ -101,12 +126,29 @@ async def test_one_that_cools_down_is_passed_over() -> None:
     assert logs[0]["tried"] == "a: cooling down"
 
 
-async def test_when_all_cool_down_nobody_is_asked() -> None:
+async def test_when_all_were_told_to_wait_nobody_is_asked() -> None:
     several = Several({"a": answers("no"), "b": answers("no")})
-    several.cool("a", DOWN)
+    several.cool("a", BUSY)
     several.cool("b", BUSY)
     sink = await several.ask()
     assert (sink.status, sink.body, header(sink), several.log) == (429, b"!rate_limit: slow down", "", [])
+
+
+async def test_when_all_cool_down_one_that_did_not_ask_for_it_is_asked() -> None:
+    several = Several({"a": answers("hi"), "b": answers("no")})
+    several.cool("a", DOWN)
+    several.cool("b", BUSY)
+    assert (await several.ask()).body == b"hi<end_turn>"
+    assert several.states["a"].health.may_try()
+
+
+async def test_then_it_is_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = Several({"a": fails(DOWN), "b": fails(DOWN)})
+    several.cool("a", DOWN)
+    several.cool("b", DOWN)
+    sink = await several.ask()
+    assert sink.status == DOWN.status
+    assert len([line for line in several.log if line.endswith("closed")]) == 1
 
 
 async def test_a_lone_one_is_asked_even_so() -> None:
@@ -215,6 +257,21 @@ async def test_when_all_are_full_it_waits_for_the_first() -> None:
         places[0].give_back()
     assert answers_[0].body == b"hi<end_turn>"
     assert several.states["a"].places.held == 0
+
+
+async def test_it_goes_to_another_where_a_place_becomes_free_before() -> None:
+    several = Several({"a": answers("no"), "b": answers("hi")}, max_concurrent=1)
+    places = [several.states[name].places.place() for name in "ab"]
+    assert all(place.take() for place in places)
+    with capture_logs() as logs:
+        async with anyio.create_task_group() as group:
+            group.start_soon(several.ask)
+            await until(lambda: several.states["a"].places.waiting == 1)
+            places[1].give_back()
+    assert several.log == ["b open", "b closed"]
+    assert [several.states[name].places.held for name in "ab"] == [1, 0]
+    assert several.states["a"].places.waiting == 0
+    assert logs[0]["tried"] == "a: all its places are taken"
 
 
 async def test_one_that_failed_in_the_meantime_is_not_asked_when_a_place_is_free() -> None:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from core.errors import GatewayError, Kind, UpstreamError
-from core.verdict import may_fail_over, verdict
+from core.verdict import is_unreachable, may_fail_over, verdict
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,7 @@ def test_of_one_kind_the_first_is_told() -> None:
     [
         ([30, None, 4], [], 4),
         ([30], [30, 0.5], 0.5),
+        ([1], [3], 3),
         ([None], [0, 0], None),
         ([0], [], 0),
         ([0, 9], [0], 9),
@@ -62,3 +64,13 @@ def test_code_and_cause_go_along() -> None:
 def test_where_nothing_is_known_it_is_the_gateways_own_word() -> None:
     made = verdict([])
     assert (made.kind, made.status, made.retry_after, made.should_retry) == ("overloaded", 529, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [(httpx.ConnectError("x"), True), (httpx.ConnectTimeout("x"), True), (httpx.ReadError("x"), False), (None, False)],
+)
+def test_a_backend_that_is_not_there_is_no_overloaded_one(cause: Exception | None, told: bool) -> None:
+    error = UpstreamError("the upstream cannot be reached", kind="overloaded")
+    error.__cause__ = cause
+    assert is_unreachable(error) is told

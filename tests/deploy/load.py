@@ -41,17 +41,12 @@ def session_header(name: str) -> str:
 
 async def ask(port: int, session: str, model: str) -> Asked:
     """One request over a connection of its own, read without trust."""
-    async with Client(port) as client:
-        return await ask_over(client, session, model)
-
-
-async def ask_over(client: Client, session: str, model: str) -> Asked:
-    """One request over this connection."""
     stream = not model.startswith("whole")
     began = time.monotonic()
     try:
-        await client.ask(model, session_header(session), stream=stream)
-        answer = await client.answer(HUNG)
+        async with Client(port) as client:
+            await client.ask(model, session_header(session), stream=stream)
+            answer = await client.answer(HUNG)
     except TimeoutError:
         return Asked(session, model, "hung", began)
     except (BrokenAnswerError, ConnectionError) as error:
@@ -96,22 +91,16 @@ class Load:
                 found.setdefault(each.session, set()).add(each.replica)
         return found
 
-    async def _client(self, session: str, numbers: Iterator[int], *, keeps: bool) -> None:
-        """One conversation; one that `keeps` its connection has a new one only when that was cut."""
+    async def _client(self, session: str, numbers: Iterator[int]) -> None:
+        """One conversation."""
         kinds = itertools.cycle(KINDS)
         while not self._over:
-            async with Client(self.edge.haproxy.port) as client:
-                while not self._over:
-                    model = f"{next(kinds)}#{session}-{next(numbers)}"
-                    self.asked.append(await ask_over(client, session, model))
-                    if not keeps or self.asked[-1].how != "whole":
-                        break
+            model = f"{next(kinds)}#{session}-{next(numbers)}"
+            self.asked.append(await ask(self.edge.haproxy.port, session, model))
 
     async def _run(self, name: str, clients: int) -> None:
         numbers = itertools.count()
-        await asyncio.gather(
-            *(self._client(f"{name}-{number}", numbers, keeps=bool(number % 2)) for number in range(clients))
-        )
+        await asyncio.gather(*(self._client(f"{name}-{number}", numbers) for number in range(clients)))
 
 
 @contextmanager

@@ -19,8 +19,6 @@ from tests.deploy.load import Asked, Load, ask, load, session_header
 from tests.faults.client import Client
 from tests.server.processes import wait_until
 
-pytestmark = pytest.mark.xdist_group("replicas")
-
 THINKING: Final = {"type": "enabled", "budget_tokens": 1024}
 
 

@@ -284,3 +284,47 @@ def test_whatever_happens_the_breaker_keeps_its_promises(script: list[tuple[str,
     assert health.may_try()
     health.begin().won()
     assert health.state == "closed"
+
+
+def test_an_answer_that_has_begun_parts_the_failures_before_and_after_it() -> None:
+    patient = Patient()
+    running = [patient.health.begin() for _ in range(4)]
+    for trial in running:
+        trial.begun()
+        patient.fail(BROKEN, BROKEN)
+        assert patient.health.state == "closed"
+    patient.fail(BROKEN)
+    assert patient.health.state == "cooling"
+
+
+def test_answers_that_break_off_are_failures_in_a_row_although_others_begin() -> None:
+    patient = Patient()
+    for number in range(IN_A_ROW):
+        assert patient.health.state == "closed", number
+        broken, runs = patient.health.begin(), patient.health.begin()
+        broken.begun()
+        runs.begun()
+        broken.failed(BROKEN)
+    assert patient.health.state == "cooling"
+
+
+def test_a_success_that_takes_long_counts_from_its_beginning() -> None:
+    patient, found = Patient(), []
+    before = patient.health.begin()
+    for _ in range(6):
+        patient.fail(error())
+        found.append(patient.health.remaining())
+        patient.wait(found[-1])
+        probe = patient.health.begin()
+        probe.begun()
+        patient.fail(error())
+        found.append(patient.health.remaining())
+        probe.won()
+        patient.wait(found[-1])
+    assert max(found) == 4 * BASE
+    for _ in range(6):
+        patient.fail(error())
+        patient.wait(patient.health.remaining())
+    before.won()
+    patient.fail(error())
+    assert patient.health.remaining() == LONGEST, "it began before all of them"

@@ -78,6 +78,11 @@ FAULTS = [
     (BACKEND + BACKEND, "TOML syntax: Cannot declare ('backends', 'vllm') twice (at line 3, column 15)"),
     (f"{PIPELINE}{BACKEND}[modles]", "unknown table [modles]; did you mean 'models'?"),
     (f"{PIPELINE}{BACKEND}[zzz]", "unknown table [zzz]; valid: anthropic, backends, models, pipelines, server"),
+    (
+        f"{PIPELINE}{BACKEND}[keys]",
+        "[keys]: plugin 'keys' is installed but listed in no pipeline; "
+        "list it in `plugins` of [pipelines.main], or take the table away",
+    ),
     (f"models = 3\n{PIPELINE}{BACKEND}", "key 'models': expected a table, got an integer"),
     (
         f"{PIPELINE}{BACKEND}[vllm]",

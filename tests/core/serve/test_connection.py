@@ -203,3 +203,33 @@ async def test_one_that_never_stops_sending_is_cut(monkeypatch: pytest.MonkeyPat
         await client.until(b"early")
         await true(lambda: not served.reception.connections)
         client.socket.close()
+
+
+class Cut:
+    """A writer, and its transport, whose end is counted."""
+
+    def __init__(self) -> None:
+        self.transport = self
+        self.aborted = 0
+
+    def abort(self) -> None:
+        self.aborted += 1
+
+
+async def test_what_the_transport_has_closed_is_not_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    # asyncio's forgets its loop when it is closed and its last bytes go later, and fails then.
+    cut, over = Cut(), asyncio.Event()
+
+    async def ended(self: connection.Connection) -> None:
+        self.writer.transport.abort()
+        await self._wire.over.wait()
+        self.writer = cut  # type: ignore[assignment]
+        over.set()
+
+    monkeypatch.setattr(connection.Connection, "run", ended)
+    async with serving() as served:
+        client = await served.connect()
+        async with asyncio.timeout(WITHIN):
+            await over.wait()
+        client.socket.close()
+    assert cut.aborted == 0

@@ -254,8 +254,14 @@ async def test_a_request_without_urls_is_the_same_object() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"networks": ["10.0.0.1/8"]}, "host bits set"),
-        ({"networks": ["localhost"]}, "localhost"),
+        (
+            {"networks": ["127.0.0.1/8"]},
+            "fetch_urls]: key 'networks': 127.0.0.1/8 has host bits set; write \"127.0.0.0/8\"",
+        ),
+        (
+            {"networks": ["localhost"]},
+            "'localhost' does not appear to be an IPv4 or IPv6 network; write networks = [\"10.1.0.0/16\"]",
+        ),
         ({"ports": []}, "ports must be numbers from 1 to 65535"),
         ({"ports": [0]}, "ports must be numbers from 1 to 65535"),
         ({"hosts": []}, "hosts"),

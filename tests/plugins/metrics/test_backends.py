@@ -83,3 +83,17 @@ async def test_it_looks_again_and_again(tmp_path: Path, monkeypatch: pytest.Monk
                         break
     finally:
         looking.cancel()
+
+
+@pytest.mark.anyio
+async def test_nothing_is_left_of_one_that_looks_no_more(tmp_path: Path) -> None:
+    counted, here = Backends(Files(tmp_path, "1-a")), state()
+    counted.see({"b": here})
+    assert here.places.place().take()
+    counted.look()
+    looking = asyncio.create_task(counted.looking())
+    await asyncio.sleep(0)
+    looking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await looking
+    assert value(page(tmp_path), "hookline_backend_places_held", backend="b") == 0
