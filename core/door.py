@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from core.config import ServerConfig
+from core.cut import Cut
 from core.errors import RequestError
 from core.sink import Event
 
@@ -26,12 +27,13 @@ async def read_body(headers: Sequence[tuple[bytes, bytes]], receive: Receive, li
 
     Raises RequestError for one that is too large, or does not come in time.
     """
-    try:
-        async with asyncio.timeout(limits.body_timeout):
+    with Cut() as cut:
+        timer = asyncio.get_running_loop().call_later(limits.body_timeout, cut.now)
+        try:
             return await _read(headers, receive, limits.max_body)
-    except TimeoutError:
-        said = f"the request's body did not come within {limits.body_timeout:g} seconds"
-        raise RequestError(said, status=408) from None
+        finally:
+            timer.cancel()
+    raise RequestError(f"the request's body did not come within {limits.body_timeout:g} seconds", status=408)
 
 
 async def _read(headers: Sequence[tuple[bytes, bytes]], receive: Receive, limit: int) -> bytes | None:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final
 
 import anyio
-import attrs
 import structlog
 
 from core.around import Around
@@ -131,7 +130,7 @@ class Gateway:
                 if data is None:
                     record.left = True
                     return
-                record.http = http = attrs.evolve(http, body=data)
+                record.http = http = http.holding(data)
             record.request = request = _mine(pipeline.parse(http), http)
             out.answer = pipeline.serialize(http, request)
             await self._answer(pipeline, http, request, out)

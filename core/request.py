@@ -39,6 +39,10 @@ class HTTPRequest:
         rest = self.path[len(mount) :]
         return HTTPRequest(self.method, rest, mount, self.query, self.headers, self.body, self.id, self.client)
 
+    def holding(self, body: bytes) -> HTTPRequest:
+        """The same request with its body."""
+        return HTTPRequest(self.method, self.path, self.mount, self.query, self.headers, body, self.id, self.client)
+
     def header(self, name: str) -> str:
         """The first header of that name, or ""."""
         wanted = name.lower().encode()
