@@ -3,6 +3,8 @@ BIN := .venv/bin
 BIND ?= 127.0.0.1:8080
 # Tests with limits of time mostly wait: they have the machine to themselves, and so has the one with load of its own.
 TIMED := tests/deploy tests/faults
+# The others wait, too, for processes of their own: one more at once than there are cores.
+ATONCE := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 LOAD := tests/soak
 
 .PHONY: help install serve test lint format types unit bench soak clean
@@ -26,7 +28,8 @@ install: .venv/installed  ## make the environment in .venv
 serve: install  ## serve pipelines.toml on $(BIND)
 	$(BIN)/hookline serve --bind $(BIND)
 
-test: install lint types unit  ## all that CI runs
+test: install lint  ## all that CI runs
+	$(MAKE) --no-print-directory -j2 types unit
 
 lint:
 	$(BIN)/ruff check .
@@ -41,7 +44,7 @@ types:
 
 unit:
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(TIMED) $(LOAD))
+	$(BIN)/coverage run -m pytest -n $(ATONCE) --dist worksteal $(addprefix --ignore=,$(TIMED) $(LOAD))
 	$(BIN)/coverage run -m pytest tests/faults -k uvloop & uvloop=$$!; \
 	  $(BIN)/coverage run -m pytest $(TIMED) -k 'not uvloop'; rest=$$?; \
 	  wait $$uvloop && exit $$rest

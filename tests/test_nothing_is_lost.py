@@ -18,7 +18,7 @@ from core.testing.replay import replayer
 from core.testing.strategies import texts, tool_inputs
 
 thorough = settings(
-    max_examples=int(os.environ.get("HOOKLINE_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("HOOKLINE_EXAMPLES", "35")),
     deadline=None,
     derandomize="HOOKLINE_EXAMPLES" not in os.environ,
     suppress_health_check=list(HealthCheck),

@@ -33,7 +33,7 @@ REQUEST = {"stop_sequences": list(STOPS)}
 EITHER = (("reasoning",), ("reasoning_content",), ("reasoning", "reasoning_content"))
 
 thorough = settings(
-    max_examples=int(os.environ.get("HOOKLINE_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("HOOKLINE_EXAMPLES", "35")),
     deadline=None,
     derandomize="HOOKLINE_EXAMPLES" not in os.environ,
     suppress_health_check=list(HealthCheck),
