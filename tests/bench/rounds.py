@@ -33,7 +33,7 @@ class Plan:
 
     rounds: int = 5
     factor: float = 1.0
-    streams: int = 500
+    streams: int = 350
     stream_seconds: float = 4.0
     stream_rounds: int = 2
     """On fresh servers; 0: once, on those that ran already (a test's way: their memory says little)."""
