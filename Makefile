@@ -3,8 +3,6 @@ BIN := .venv/bin
 BIND ?= 127.0.0.1:8080
 # Tests with limits of time mostly wait: they have the machine to themselves, and so has the one with load of its own.
 TIMED := tests/deploy tests/faults
-# The others wait, too, for processes of their own: one more at once than there are cores.
-ATONCE := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 LOAD := tests/soak
 
 .PHONY: help install serve test lint format types unit bench soak clean
@@ -44,7 +42,7 @@ types:
 
 unit:
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(ATONCE) --dist worksteal $(addprefix --ignore=,$(TIMED) $(LOAD))
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal $(addprefix --ignore=,$(TIMED) $(LOAD))
 	$(BIN)/coverage run -m pytest tests/faults -k uvloop & uvloop=$$!; \
 	  $(BIN)/coverage run -m pytest $(TIMED) -k 'not uvloop'; rest=$$?; \
 	  wait $$uvloop && exit $$rest

@@ -58,6 +58,8 @@ def subject(folder: Path, server: str, tables: str) -> Iterator[Subject]:
             assert process.end() == 0
     else:
         with running(folder, tables, "--workers", "2") as gateway:
+            # A worker that comes later finds the changed file, and has nothing to reload.
+            wait_until(lambda: gateway.log.read_text().count("Running on") == 2)
             yield Subject(gateway.url, folder / "pipelines.toml", gateway.log, gateway.process.send_signal)
 
 
