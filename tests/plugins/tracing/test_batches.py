@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -82,12 +83,22 @@ class Hanging(Exporter):
     def _send(self, spans: object) -> str:
         self.asked.set()
         self.go.wait(20)
-        return "hung"
+        return ""
 
 
-async def test_at_the_end_what_waits_is_sent_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    hanging = Hanging()
-    monkeypatch.setattr(batches, "Exporter", lambda *_: hanging)
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
+    exporter = Hanging()
+    monkeypatch.setattr(batches, "Exporter", lambda *_: exporter)
+    before = set(threading.enumerate())
+    yield exporter
+    exporter.go.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(20)
+        assert not thread.is_alive(), "a thread would write while the next test runs"
+
+
+async def test_at_the_end_what_waits_is_sent_within_a_bound(hanging: Hanging, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "FLUSH", 0.1)
     processor, running = sending(ENDPOINT, {}, "s")
     began = time.monotonic()
@@ -95,14 +106,11 @@ async def test_at_the_end_what_waits_is_sent_within_a_bound(monkeypatch: pytest.
         pass
     assert hanging.asked.wait(5)
     assert 0.1 <= time.monotonic() - began < 5
-    hanging.go.set()
 
 
 async def test_requests_never_wait_for_a_collector_that_hangs(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    hanging: Hanging, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    hanging = Hanging()
-    monkeypatch.setattr(batches, "Exporter", lambda *_: hanging)
     monkeypatch.setattr(batches, "FLUSH", 0.01)
     processor, running = sending(ENDPOINT, {}, "s")
     tracer = Tracer(processor, 1.0, {})
@@ -112,4 +120,3 @@ async def test_requests_never_wait_for_a_collector_that_hangs(
                 pass
         assert hanging.asked.wait(5)
     assert capfd.readouterr() == ("", "")
-    hanging.go.set()
