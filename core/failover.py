@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from core.balance.affinity import session_key
+from core.balance.health import Health
 from core.balance.order import ordered
 from core.balance.queue import Place
 from core.balance.state import BackendState
@@ -29,9 +30,9 @@ class Failover:
     """One request's way through its candidates. They are asked one after another, each once.
 
     One that is cooling down is passed over, and so is one without a free place while another has one. The next is asked
-    only when the one before failed without a piece of an answer. Where all cool down, the one that is due soonest is
-    asked all the same, unless they asked for the time themselves: to ask nobody would make a group of backends that
-    fail now and then worse than one of them.
+    only when the one before failed without a piece of an answer. Where all that are left cool down, they are asked all
+    the same, the one that is due soonest first, but none that asked for the time itself: to ask nobody would make a
+    group of backends that fail now and then worse than one of them.
     """
 
     def __init__(self, attempts: Attempts, candidates: Sequence[Candidate]) -> None:
@@ -45,7 +46,7 @@ class Failover:
         self._tried = 0
         self._waited = False
         self._insists = False
-        """Whether all cool down, and one is asked all the same."""
+        """Whether all that are left cool down, and one is asked all the same."""
 
     async def run(self) -> None:
         """Answer the client by one of them. Raises what the client is to be told otherwise."""
@@ -97,7 +98,8 @@ class Failover:
                 self._missed[candidate] = _full(candidate)
                 candidate = others[back.name]
             # It may have failed others while this one waited for its turn.
-            if place is None or self._insists or back.state.health.may_try():
+            health = back.state.health
+            if place is None or health.may_try() or (self._insists and self._may_insist(health)):
                 return candidate, back, place
             place.give_back()
 
@@ -109,12 +111,19 @@ class Failover:
                 found.append(each)
             else:
                 self._missed[each] = Missed(each.backend, "cooling", "cooling down")
+        self._insists = not found
         if found or self._counts:
             # A count is an estimate where the engine fails, never an error; nor does it take a place.
             return found or self._left[:]
-        untold = [each for each in self._left if not self._state(each).health.told]
-        self._insists = bool(untold) and not self._tried
-        return [min(untold, key=lambda each: self._state(each).health.remaining())] if self._insists else []
+        asked = [each for each in self._left if self._may_insist(self._state(each).health)]
+        return [min(asked, key=lambda each: self._state(each).health.remaining())] if asked else []
+
+    def _may_insist(self, health: Health) -> bool:
+        """Whether one that cools down may be asked all the same."""
+        if health.told:
+            return False
+        # After an attempt an error now is better than another silence, and the error after it.
+        return not self._tried or health.last_error is None or health.last_error.kind != "timeout"
 
     def _is_free(self, candidate: Candidate) -> bool:
         return self._counts or self._state(candidate).places.free
@@ -155,7 +164,7 @@ class Failover:
     async def _may_go_on(self, end: float) -> bool:
         """Whether there may be one more attempt; after a pause, so that those who failed together part."""
         attempts = self._attempts
-        if not any(self._state(each).health.may_try() for each in self._left):
+        if not self._welcome():
             return False
         if asyncio.get_running_loop().time() >= end or not attempts.budget.take():
             return False

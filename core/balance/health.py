@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable
@@ -19,11 +20,15 @@ MAX: Final = 300.0
 """Seconds of the longest cool-down: an upstream that asks for more is tried again after these."""
 JITTER: Final = 0.2
 """The part by which a cool-down that no upstream asked for is longer or shorter, so that workers keep no step."""
-IN_A_ROW: Final = 3
-"""Failures in a row that begin a cool-down, where one alone may be chance."""
+ENOUGH: Final = 3
+"""So many more failures than successes begin a cool-down: one alone may be chance."""
+CREDIT: Final = 3
+"""So many failures at most are outweighed by the successes before them…"""
+MEMORY: Final = 10.0
+"""… and only for these seconds after the last of those."""
 PROBE: Final = 30.0
 """Seconds that a probe keeps all others away; one that takes longer says nothing, and the next may try."""
-_AT_ONCE: Final = (429, 503, 529)
+_BUSY: Final = (429, 503, 529)
 """Statuses with which an upstream says itself that it takes no more."""
 
 State = Literal["closed", "cooling", "half-open"]
@@ -32,9 +37,13 @@ State = Literal["closed", "cooling", "half-open"]
 class Health:
     """Whether one backend should be tried. `clock` gives seconds, `chance` a number from 0 up to 1.
 
-    A failed connection, 429, 503 and 529 begin a cool-down at once, other failures when there are `IN_A_ROW`. After it
-    one attempt is let through, the probe; what becomes of it closes the breaker or begins the next, longer cool-down.
-    Refusals that are the client's own (400, say) are successes of the backend.
+    A cool-down begins at once where an upstream tells its time by `retry-after` with 429, 503 or 529. Else it begins
+    when attempts mostly fail: a failure adds one to the balance, a success takes one away, and at `ENOUGH` it is time.
+    So a quiet backend cools after three failures, a busy one that served well after six, and one that fails now and
+    then does not. A connection that fails weighs as much as `ENOUGH` failures.
+
+    After it one attempt is let through, the probe; what becomes of it closes the breaker or begins the next, longer
+    cool-down. Refusals that are the client's own (400, say) are successes of the backend.
     """
 
     def __init__(
@@ -46,10 +55,10 @@ class Health:
         """When the cool-down ends, or did; None while closed."""
         self._era = 0
         """Counts the cool-downs: an attempt that is older than the present one cannot end it."""
-        self._row = 0
-        """Failures in a row of attempts without a piece of an answer, since the last one that had any."""
-        self._broken = 0
-        """Answers that broke off since the last whole one; they count beside those."""
+        self._balance = 0
+        """Failures less successes, from `-CREDIT` up."""
+        self._succeeded = -math.inf
+        """When the last success was."""
         self._cooled = 0
         self._told = False
         self._probe: Trial | None = None
@@ -109,32 +118,37 @@ class Health:
     def _begun(self, trial: Trial) -> None:
         # A failure takes no time and an answer does: of many at once a few would else fail before one is whole.
         if self._heals(trial):
-            self._row = 0
+            self._balance = max(-CREDIT, self._balance - 1)
+            self._succeeded = self._clock()
 
     def _succeed(self, trial: Trial) -> None:
         # An answer takes longer than others take to fail: only the cool-downs since it began had no success between.
         self._cooled = min(self._cooled, self._era - trial.era)
         if self._heals(trial):
-            self._row = self._broken = 0
             self._error = None
 
     def _fail(self, trial: Trial, error: UpstreamError) -> None:
         self._error = _copy(error, error.retry_after)
-        told = _told(error)
+        told, now = _told(error), self._clock()
         if self._until is None:
-            if trial.has_begun:
-                self._broken += 1
-            else:
-                self._row += 1
-            if self._row + self._broken >= IN_A_ROW or _at_once(error):
+            self._count(trial, error, now)
+            if self._balance >= ENOUGH or (told and error.status in _BUSY):
                 self._cool(told)
-            return
-        now = self._clock()
-        if trial.era == self._era and now >= self._until:
+        elif trial.era == self._era and now >= self._until:
             self._cool(told)
         elif told:  # of this cool-down's cause, in all likelihood: it makes it longer, not the next one
             self._until = max(self._until, now + told)
             self._told = True
+
+    def _count(self, trial: Trial, error: UpstreamError, now: float) -> None:
+        if trial.era != self._era:  # it began before the last cool-down, and says nothing of what came after
+            return
+        if now - self._succeeded > MEMORY:
+            self._balance = max(0, self._balance)
+        if isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
+            self._balance += ENOUGH
+        else:  # an answer that broke off counted as a success when it began
+            self._balance += 2 if trial.has_begun else 1
 
     def _cool(self, told: float) -> None:
         own = min(LONGEST, BASE * 2.0 ** min(self._cooled, 16)) * (1 + JITTER * (2 * self._chance() - 1))
@@ -143,7 +157,7 @@ class Health:
         self._probe = None
         self._era += 1
         self._cooled += 1
-        self._row = self._broken = 0
+        self._balance = 0
 
     def _release(self, trial: Trial) -> None:
         if self._probe is trial:
@@ -169,12 +183,14 @@ class Trial:
 
     def won(self) -> None:
         """The backend did its work."""
+        if not self.has_begun:
+            self.begun()
         if self._ends():
             self._health._succeed(self)  # noqa: SLF001
 
     def failed(self, error: UpstreamError) -> None:
         """The backend failed, or refused; a refusal that is the client's own counts as `won`."""
-        if 400 <= error.status < 500 and error.status not in _AT_ONCE:
+        if 400 <= error.status < 500 and error.status not in _BUSY:
             self.won()
         elif self._ends():
             self._health._fail(self, error)  # noqa: SLF001
@@ -189,10 +205,6 @@ class Trial:
         self._over = True
         self._health._release(self)  # noqa: SLF001
         return True
-
-
-def _at_once(error: UpstreamError) -> bool:
-    return error.status in _AT_ONCE or isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
 
 
 def _told(error: UpstreamError) -> float:

@@ -38,7 +38,7 @@ def test_health_and_places_as_they_are(tmp_path: Path) -> None:
     counted.see({"b": here})
     places = [here.places.place() for _ in range(2)]
     assert all(place.take() for place in places)
-    here.health.begin().failed(UpstreamError("busy", kind="overloaded"))
+    here.health.begin().failed(UpstreamError("busy", kind="overloaded", retry_after=1))
     counted.look()
     found = page(tmp_path)
     assert value(found, "hookline_backend_places_held", backend="b") == 2
