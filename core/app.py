@@ -11,6 +11,7 @@ from core.config.path import config_path
 from core.config_file import ConfigFile
 from core.errors import ConfigError
 from core.gateway import Gateway
+from core.last_good import LastGood
 from core.log import configure_logs
 from core.orphan import end_with_master
 
@@ -24,8 +25,8 @@ def make_app() -> ASGIApp:
     end_with_master()
     _demote_working_directory()
     try:
-        file = ConfigFile(config_path(os.environ), os.environ)
-        return ASGIApp(Gateway(file.load()), file)
+        file = ConfigFile(config_path(os.environ), os.environ, LastGood.inherited(os.environ))
+        return ASGIApp(Gateway(file.begin()), file)
     except ConfigError as error:
         raise SystemExit(str(error)) from None
 

@@ -49,7 +49,8 @@ class Reloader:
         self._closed = True
 
     async def run(self) -> None:
-        """Look again and again, until `close`."""
+        """Look again and again, until `close`. What was loaded before is served by now."""
+        await self._keep()
         while not self._closed:
             with anyio.move_on_after(LOOK):
                 await self._asked.wait()
@@ -72,7 +73,14 @@ class Reloader:
         loaded = await _in_thread(partial(self._file.load, before))
         if not self._closed:
             await self._generations.replace(Gateway(loaded))
+            await self._keep()
             self._log.info("reloaded", **self._place(), **changes(before, loaded))
+
+    async def _keep(self) -> None:
+        try:
+            await _in_thread(self._file.keep)
+        except OSError as error:  # no memory for it, say
+            self._log.error("the configuration is not kept for other workers", **self._place(), why=str(error))
 
     def _refuse(self, why: str, **more: Any) -> None:
         self._file.refuse()

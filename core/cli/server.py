@@ -10,7 +10,11 @@ import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import attrs
+import structlog
+
 from core.guards import WANTED
+from core.last_good import LastGood
 from core.log import configure_logs
 from core.serve.master import Master
 from core.serve.settings import ServerError, ServerOptions, WorkerClass
@@ -34,6 +38,10 @@ def serve_file(config: Path, options: ServerOptions, on_ready: Callable[[tuple[s
     doors = open_doors(options.bind)
     os.environ["PIPELINES_TOML"] = str(config.resolve())
     configure_logs()
+    try:
+        options = attrs.evolve(options, last_good=LastGood.make())
+    except OSError as error:  # a worker that is replaced finds the file alone
+        structlog.get_logger().warning("no configuration is kept for other workers", why=str(error))
     Master(options, doors, lambda told: on_ready(_names(options.bind, doors), told)).run()
 
 

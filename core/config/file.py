@@ -27,13 +27,13 @@ _INSTALLED = "hookline.plugins"
 """The group of entry points that plugins are installed under; `core.loader`, which looks into them, imports this."""
 
 
-def read_config(path: Path, environ: Mapping[str, str]) -> Config:
-    """The file's content; secrets given as `{ env = "NAME" }` are looked up in `environ`.
+def read_config(path: Path, environ: Mapping[str, str], content: bytes | None = None) -> Config:
+    """The file, or the `content` given in its place; secrets given as `{ env = "NAME" }` are looked up in `environ`.
 
     Raises ConfigError, one line with file, table, key and remedy, for the first thing that is wrong.
     """
     file = str(path)
-    tables = _parse(path, file)
+    tables = _parse(content_of(path) if content is None else content, file)
     converter = make_converter(environ)
     pipelines = [_pipeline(converter, file, name, table) for name, table in _named(tables, "pipelines", file)]
     backends = [read_backend(converter, path, name, table) for name, table in _named(tables, "backends", file)]
@@ -44,14 +44,21 @@ def read_config(path: Path, environ: Mapping[str, str]) -> Config:
     return Config(file, tuple(pipelines), {backend.name: backend for backend in backends}, options, server)
 
 
-def _parse(path: Path, file: str) -> Table:
+def content_of(path: Path) -> bytes:
+    """What is in the file. Raises ConfigError when it cannot be read."""
+    file = str(path)
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return path.read_bytes()
     except FileNotFoundError as error:
         hint = "name the file: `hookline check FILE`, `hookline serve FILE`, or the environment variable PIPELINES_TOML"
         raise ConfigError("no such file", file=file, hint=hint) from error
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
+
+
+def _parse(content: bytes, file: str) -> Table:
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"line {line} is not UTF-8", file=file, hint="save the file as UTF-8") from error

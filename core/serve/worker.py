@@ -123,6 +123,8 @@ def loop_factory(options: ServerOptions) -> Callable[[], asyncio.AbstractEventLo
 
 
 def _load(options: ServerOptions) -> Application:
+    if options.last_good is not None:
+        options.last_good.bequeath(os.environ)
     module, _, name = options.application.partition(":")
     application: Application = getattr(importlib.import_module(module), name)
     return application

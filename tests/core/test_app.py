@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.asgi import ASGIApp
+from core.last_good import WHERE, LastGood
 from tests.core.samples import BACKEND, PIPELINE, write
 
 FAULT = "[backends.one] key 'ulr': unknown key; did you mean 'url'?"
@@ -31,6 +32,18 @@ def test_a_wrong_file_ends_the_import_with_one_line(tmp_path: Path, monkeypatch:
     with pytest.raises(SystemExit) as caught:
         importlib.import_module("core.app")
     assert caught.value.code == f"{tmp_path / 'pipelines.toml'}: {FAULT}"
+
+
+def test_what_other_workers_served_last_stands_in_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIPELINES_TOML", str(write(tmp_path, f"{PIPELINE}{BACKEND}ulr = 3")))
+    monkeypatch.setenv(WHERE, "")
+    last = LastGood.make()
+    last.keep(f"{PIPELINE}{BACKEND}".encode())
+    last.bequeath(os.environ)
+    app = importlib.import_module("core.app").app
+    assert app.gateway.loaded.pipelines[0].paths == ("/v1",)
+    assert WHERE not in os.environ
+    os.close(last.number)
 
 
 def test_a_bare_hypercorn_prints_nothing_but_that_line(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from core.config_file import ConfigFile
 from core.errors import ConfigError
 from core.gateway import Gateway
 from core.generations import Generations
+from core.last_good import LastGood
 from core.loader import load
 from core.reload import Reloader
 from tests.core import samples
@@ -53,7 +55,8 @@ class Setting:
 
     def __init__(self, folder: Path, text: str = SERVED, environ: Mapping[str, str] | None = None) -> None:
         self.path = write(folder, text)
-        file = ConfigFile(self.path, environ or {})
+        self.last_good = LastGood.make()
+        file = ConfigFile(self.path, environ or {}, self.last_good)
         self.generations = Generations(Gateway(file.load()))
         self.reloader = Reloader(file, self.generations)
 
@@ -75,6 +78,7 @@ async def setting(tmp_path: Path) -> AsyncIterator[Setting]:
     made = Setting(tmp_path)
     async with made.generations.running():
         yield made
+    os.close(made.last_good.number)
 
 
 async def test_a_changed_file_is_taken_up(setting: Setting) -> None:
@@ -117,6 +121,24 @@ async def test_what_fails_to_start_keeps_the_old_and_is_tried_again(setting: Set
     assert [line["event"] for line in await setting.looks(f"{text}\n")] == ["reload failed"]
 
 
+async def test_a_changed_table_goes_on_with_the_places_once_it_serves(setting: Setting) -> None:
+    table = f'{PIPELINE}[backends.one]\nplugins = ["{HERE}:Remote"]\nurl = "http://h/v1"\n'
+    (line,) = await setting.looks(f"{table}max_concurrent = 3\n")
+    assert line["event"] == "reloaded", line
+    before = setting.gateway.loaded.made.backs["one"].state
+    running = before.places.place("a")
+    assert running.take()
+    limited = f"{table}max_concurrent = 1\n"
+    await setting.looks(limited + TWO.replace(f"{HERE}:Engine", f"{__name__}:NoPort"))
+    assert before.places.limit == 3  # refused
+    await setting.looks(limited)
+    after = setting.gateway.loaded.made.backs["one"].state
+    assert after is not before
+    assert (after.places.limit, after.places.free) == (1, False)
+    running.give_back()
+    assert after.places.free
+
+
 async def test_asked_for_it_reloads_what_did_not_change(setting: Setting) -> None:
     before = setting.gateway
     setting.reloader.ask()
@@ -144,6 +166,32 @@ async def test_it_runs_until_it_is_closed(setting: Setting, asked: bool, monkeyp
     assert len(setting.gateway.loaded.clients) == 2
 
 
+async def test_what_is_served_is_kept_and_nothing_else(setting: Setting) -> None:
+    assert setting.last_good.text == b""
+    setting.reloader.close()
+    await setting.reloader.run()
+    assert setting.last_good.text == SERVED.encode()
+    refused = SERVED + TWO.replace(f"{HERE}:Engine", f"{__name__}:NoPort")
+    for text in (SERVED + "ulr = 3", refused):
+        await setting.looks(text)
+        assert setting.last_good.text == SERVED.encode()
+
+
+async def test_a_changed_one_that_is_served_is_kept(setting: Setting) -> None:
+    await setting.looks(SERVED + TWO)
+    assert setting.last_good.text == (SERVED + TWO).encode()
+
+
+async def test_where_nothing_can_be_kept_the_log_says_so(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: LastGood, __: bytes) -> None:
+        raise OSError("no memory")
+
+    monkeypatch.setattr(LastGood, "keep", full)
+    (kept, reloaded) = await setting.looks(SERVED + TWO)
+    assert (kept["event"], kept["log_level"]) == ("the configuration is not kept for other workers", "error")
+    assert reloaded["event"] == "reloaded"
+
+
 async def test_requests_go_on_while_it_loads_and_once_closed_nothing_changes(setting: Setting) -> None:
     before = setting.gateway
     setting.path.write_text(SERVED + TWO.replace(f"{HERE}:Engine", f"{__name__}:Slow"))
@@ -162,6 +210,7 @@ async def test_no_secret_is_told(tmp_path: Path) -> None:
         for text in (SERVED + 'key = "hunter4"', SERVED + 'key = { env = "KEY" }', SERVED + 'key = "hunter5\\n"'):
             (line,) = await setting.looks(text)
             assert "hunter" not in repr(line)
+    os.close(setting.last_good.number)
     assert line["event"] == "reload failed"
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import pytest
 from core.testing import MockUpstream, UpstreamAnswer, UpstreamReply, fold
 from tests.server.gateway import FRONT, running
 from tests.server.processes import TINY, engines, wait_until
-from tests.server.serve import serve
+from tests.server.serve import Serve, serve
 
 TEXT = "Every word of this is told, whatever happens to the file."
 ANSWER = UpstreamAnswer(text=TEXT)
@@ -107,6 +109,33 @@ def test_every_worker_takes_it_up_and_no_stream_is_dropped(tmp_path: Path, serve
     assert "Traceback" not in gateway.log.read_text()
 
 
+def test_what_still_runs_counts_after_a_changed_table(tmp_path: Path) -> None:
+    hold = anyio.Event()
+    half = len(ANSWER.sse()) // 2
+    upstream = MockUpstream(UpstreamReply.answer(ANSWER, stream=True, hold=hold, hold_at=half), ANSWER)
+    limits = "max_concurrent = 1\nmax_queue = 0\nread_timeout = 1\n"
+    with (
+        upstream.in_thread(),
+        serve(tmp_path, tables=tables_of(upstream, more=limits)) as process,
+        httpx.stream("POST", f"{process.url}/v1/messages", json=BODY, timeout=30) as stream,
+    ):
+        pieces = stream.iter_raw()
+        seen = next(pieces)
+        for number in (1, 2, 3):
+            rewrite(tmp_path / "pipelines.toml", (f"read_timeout = {number}\n", f"read_timeout = {number + 1}\n"))
+            process.process.send_signal(signal.SIGHUP)
+            wait_until(partial(reloaded, process, number))
+            assert httpx.post(f"{process.url}/v1/messages", json=BODY, timeout=20).status_code == 529
+        upstream.portal.call(hold.set)
+        assert fold(seen + b"".join(pieces)).message["content"][0]["text"] == TEXT
+        assert httpx.post(f"{process.url}/v1/messages", json=BODY, timeout=20).status_code == 200
+        assert len(upstream.exchanges) == 2
+
+
+def reloaded(process: Serve, times: int) -> bool:
+    return len(process.lines("reloaded")) >= times
+
+
 def test_a_wrong_one_keeps_the_old_and_says_why(tmp_path: Path) -> None:
     with MockUpstream().in_thread() as upstream, subject(tmp_path, "serve", tables_of(upstream)) as gateway:
         rewrite(gateway.file, ('"m"', '"n"'), ("url =", "ulr ="))
@@ -120,6 +149,34 @@ def test_a_wrong_one_keeps_the_old_and_says_why(tmp_path: Path) -> None:
         (tmp_path / "pipelines.toml").write_text(FRONT + tables_of(upstream, "n"))
         gateway.told("reloaded", 1)
         assert {gateway.model() for _ in range(10)} == {"n"}
+
+
+def test_a_worker_that_dies_while_the_file_is_wrong_is_replaced_with_what_was_served_last(tmp_path: Path) -> None:
+    with MockUpstream().in_thread() as upstream, serve(tmp_path, tables=tables_of(upstream, "l")) as process:
+        file = tmp_path / "pipelines.toml"
+
+        def served_last(times: int) -> bool:
+            return len(process.lines("the last good configuration is served")) == times
+
+        gateway = Subject(process.url, file, process.log, process.process.send_signal)
+        rewrite(file, ('"l"', '"m"'))
+        wait_until(lambda: len(process.lines("reloaded")) == 1)
+        rewrite(file, ("url =", "ulr ="))
+        wait_until(lambda: len(process.lines("reload failed")) == 1)
+        for times in (1, 2):
+            (worker,) = process.workers()
+            os.kill(worker, signal.SIGKILL)
+            wait_until(partial(served_last, times))
+            assert gateway.model() == "m"
+        line = process.lines("the last good configuration is served")[-1]
+        assert line["why"] == f"{file}: [backends.up] key 'ulr': unknown key; did you mean 'url'?"
+        assert [line["worker"]] == process.workers()
+        assert (line["level"], line["file"]) == ("error", str(file))
+        rewrite(file, ("ulr =", "url ="), ('"m"', '"n"'))
+        wait_until(lambda: len(process.lines("reloaded")) == 2)
+        assert gateway.model() == "n"
+        assert all("why" not in line for line in process.lines("a worker ended"))
+        assert process.end() == 0
 
 
 def test_sighup_reloads_at_once_also_what_did_not_change(tmp_path: Path) -> None:

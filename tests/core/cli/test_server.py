@@ -5,13 +5,15 @@ import shlex
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pytest
+from structlog.testing import capture_logs
 
 from core.cli import server
 from core.cli.server import curl_of, default_worker_class, serve_file, want_keys
 from core.guards import WANTED
+from core.last_good import LastGood
 from core.serve.settings import ServerError, ServerOptions
 from core.serve.sockets import Doors
 from core.told import Told
@@ -22,12 +24,20 @@ TOLD: Final = Told("p.toml", ("m",), "/v1", "m", key=False)
 class Stub:
     """Stands in for the master: it is ready at once, and then over."""
 
+    ran: ClassVar[list[ServerOptions]] = []
+
     def __init__(self, options: ServerOptions, doors: Doors, on_ready: Callable[[Any], None]) -> None:
         self.options, self.doors, self.on_ready = options, doors, on_ready
 
     def run(self) -> None:
+        self.ran.append(self.options)
         self.on_ready(TOLD)
         self.doors.close()
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Stub, "ran", [])
 
 
 def test_serve_file_runs_a_master(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,6 +55,25 @@ def test_serve_file_runs_a_master(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not one.endswith(":0")
     assert two == "unix:s"
     assert three.startswith("127.0.0.1:")
+    (ran,) = Stub.ran
+    assert ran == options
+    assert ran.last_good is not None
+    os.close(ran.last_good.number)
+
+
+def test_without_memory_for_it_no_configuration_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> LastGood:
+        raise OSError("no memory")
+
+    monkeypatch.setattr(LastGood, "make", none)
+    monkeypatch.setattr(server, "Master", Stub)
+    monkeypatch.setattr(server, "configure_logs", lambda: None)
+    monkeypatch.setenv("PIPELINES_TOML", "")
+    told: list[Any] = []
+    with capture_logs() as logs:
+        serve_file(Path("p.toml"), ServerOptions(("127.0.0.1:0",)), lambda *words: told.append(words))
+    assert [line["why"] for line in logs] == ["no memory"]
+    assert len(told) == 1
 
 
 def test_not_on_every_system(monkeypatch: pytest.MonkeyPatch) -> None:

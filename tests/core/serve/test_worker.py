@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import pytest
 import uvloop
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.utils import LifespanFailureError
 from structlog.testing import capture_logs
 
+from core.last_good import WHERE, LastGood
 from core.serve import worker
 from core.serve.ending import END
 from core.serve.settings import ServerOptions, protocol_config
@@ -122,6 +124,23 @@ def test_a_worker_says_why_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELLO", "no import")
     monkeypatch.delitem(sys.modules, "tests.core.serve.hello")
     assert told_by_work(HELLO) == ("failed", "no such luck")
+
+
+@pytest.mark.usefixtures("_signals")
+def test_the_application_finds_what_was_served_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WHERE, "")
+    last = LastGood.make()
+    found: list[LastGood | None] = []
+
+    async def served(application: Any, options: Any, sockets: Any, tell: Any) -> None:
+        found.append(LastGood.inherited(os.environ))
+
+    monkeypatch.setattr(worker, "serve", served)
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    with ours, theirs:
+        work(attrs.evolve(HELLO, last_good=last), [], theirs)
+    assert [each.number for each in found if each is not None] == [last.number]
+    os.close(last.number)
 
 
 @pytest.mark.usefixtures("_signals")
