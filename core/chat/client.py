@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
 from typing import Any
@@ -15,6 +15,7 @@ from core.chat.address import CHAT_PATH, chat_url
 from core.chat.dialect import Dialect
 from core.chat.document_cache import DocumentCache
 from core.chat.failures import failure
+from core.chat.hiding import credentials_of, forms_of, secrets_of
 from core.chat.limits import limit_in
 from core.chat.problems import Problems
 from core.chat.sharing import SharedCounts
@@ -31,10 +32,6 @@ ANSWER_LIMIT = 16 * 1024 * 1024
 
 ERROR_BODY_TIME = 5.0
 """Seconds in which they must come."""
-
-
-_SECRET_WORD = 8
-"""Characters that make a word of a configured value a secret by itself."""
 
 
 class UpstreamClient:
@@ -61,8 +58,9 @@ class UpstreamClient:
         self._transport = transport or make_transport(backend)
         self._headers = fixed_headers(backend, key_header)
         self._url = chat_url(backend.url, backend.query, path) if backend.url else None
-        self._secrets = _secrets(backend)
-        self._hidden = [*self._secrets, *_address(self._url)]
+        self._secrets = secrets_of(backend)
+        self._hidden = _joined(self._secrets, self._url)
+        self._hidden_at = ("", self._hidden)
         # The gateway has limits of its own for the first piece and for silence; here is what holds where it is not.
         silence = max(backend.first_timeout, backend.read_timeout)
         timeout = httpx.Timeout(silence, connect=backend.connect_timeout, pool=None)
@@ -73,7 +71,7 @@ class UpstreamClient:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every configured secret, whole and word by word."""
+        """Every configured secret, whole and word by word, as it is and encoded; the longest first."""
         return tuple(self._secrets)
 
     def through(self, wrap: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]) -> UpstreamClient:
@@ -154,16 +152,18 @@ class UpstreamClient:
         await self.http.aclose()
 
     def hidden(self, url: str = "") -> list[str]:
-        """What must not be in an error: the secrets, and the address of the backend or of `url`."""
-        return [*self._secrets, *_address(chat_url(url, self.backend.query, self.path))] if url else self._hidden
+        """What must not be in an error, the longest first: the secrets in all forms, and the address of the backend or
+        of `url`."""
+        if not url:
+            return self._hidden
+        if self._hidden_at[0] != url:
+            self._hidden_at = (url, _joined(self._secrets, chat_url(url, self.backend.query, self.path)))
+        return self._hidden_at[1]
 
 
-def _secrets(backend: BackendConfig) -> list[str]:
-    """Every configured secret, whole and word by word: an upstream repeats the abc of "Token abc" alone."""
-    told = [secret.reveal() for secret in (*backend.headers.values(), *filter(None, (backend.key, backend.proxy)))]
-    told += [*backend.query.values(), httpx.URL(backend.proxy.reveal()).password if backend.proxy else ""]
-    words = [word for value in told for word in value.split() if len(word) >= _SECRET_WORD]
-    return [*told, *words]
+def _joined(secrets: Sequence[str], url: httpx.URL | None) -> list[str]:
+    told = {*secrets, *_address(url), *(forms_of(credentials_of(url)) if url is not None else ())}
+    return sorted(told, key=len, reverse=True)
 
 
 def _address(url: httpx.URL | None) -> list[str]:

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import gzip
 import socket
+from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import anyio
 import httpx
@@ -367,6 +370,31 @@ async def test_secrets_are_hidden_word_by_word_and_those_of_the_query_too() -> N
         with pytest.raises(UpstreamError) as caught:
             await client.post(b"{}")
     assert caught.value.message == "bad key [hidden] for [hidden] [hidden]"
+
+
+@pytest.mark.parametrize("encode", [lambda key: quote(key, safe=""), lambda key: b64encode(key.encode()).decode()])
+async def test_secrets_are_hidden_encoded_too(encode: Callable[[str], str]) -> None:
+    key = "top/secret+key=12345"
+    said = f"bad key {encode(key)}"
+    async with (
+        MockUpstream(UpstreamReply.json({"error": said}, status=400)) as upstream,
+        client_of(upstream.url, key=Secret(key)) as client,
+    ):
+        for url in ("", upstream.root):
+            assert (await refused(client, url)).message == "bad key [hidden]"
+    assert encode(key) in client.secrets
+
+
+def test_what_is_hidden_is_put_together_once_and_anew_for_another_url() -> None:
+    client = UpstreamClient(BackendConfig("b", ("p",), url="http://one.local", key=Secret("open-sesame")))
+    assert client.hidden() is client.hidden()
+    other = client.hidden("http://me:password@two.local")
+    assert client.hidden("http://me:password@two.local") is other
+    assert (
+        clean("two.local: me:password; " + b64encode(b"me:password").decode(), other) == "[hidden]: [hidden]; [hidden]"
+    )
+    assert clean("one.local", other) == "one.local"
+    assert clean("two.local", client.hidden("http://one.local")) == "two.local"
 
 
 def test_a_dialect_is_put_together_once_and_anew_for_another() -> None:

@@ -44,7 +44,9 @@ class Leaks(Straight):
 @attrs.frozen(eq=False)
 class LoggingCall(Call):
     def body(self) -> dict[str, Any]:
-        logging.getLogger("plugin").warning("asking with %s", self.client.backend.key and self.client.secrets[0])
+        logging.getLogger("plugin").warning(
+            "asking with %s", self.client.backend.key and self.client.backend.key.reveal()
+        )
         return super().body()
 
 
