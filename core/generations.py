@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from core.errors import GatewayError
 from core.gateway import Gateway
 from core.lives import Lives
+from core.loader.reuse import hand_over
 
 
 class Generation:
@@ -53,11 +54,14 @@ class Generations:
         try:
             yield
         finally:
+            for generation in self.living:
+                generation.gateway.tell()
             await self._lives.end()
 
     async def replace(self, gateway: Gateway) -> None:
         """Start what is new with this one, then let it serve. When a plugin's part fails to start, nothing changes."""
         await self._lives.start(gateway.loaded)
+        hand_over([generation.gateway.loaded.made for generation in self.living], gateway.loaded.made)
         before, self.current = self.current, Generation(gateway, self._over)
         self.living.append(self.current)
         before.retire()
@@ -69,4 +73,5 @@ class Generations:
 
     def _over(self, generation: Generation) -> None:
         self.living.remove(generation)
+        generation.gateway.tell()
         self._lives.release(generation.gateway.loaded)

@@ -48,6 +48,15 @@ class Places:
         self._standing_by: Line[Place] = Line()
         self._mean = 0.0
 
+    def follow(self, other: Places) -> None:
+        """From now on the limits are those of `other`, and its `welcome`; whoever is here stays.
+
+        Where there are fewer places than are held, none is given until enough of them came back.
+        """
+        self.limit, self.queue, self.seconds = other.limit, other.queue, other.seconds
+        self._welcome = other._welcome
+        self._hand_out()
+
     @property
     def waiting(self) -> int:
         """How many wait for a place."""
@@ -117,13 +126,19 @@ class Places:
         now = self._clock()
         held = max(0.0, now - place.end())
         self._mean = held if not self._mean else _OLD * self._mean + (1 - _OLD) * held
-        successor = self._line.next()
-        if successor is None and self._welcome():
-            successor = self._standing_by.next()
-        if successor is None:
-            self.held -= 1
-        else:
-            successor.begin(now)
+        self.held -= 1
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give what is free to those who wait."""
+        while self.free:
+            successor = self._line.next()
+            if successor is None and self._welcome():
+                successor = self._standing_by.next()
+            if successor is None:
+                return
+            self.held += 1
+            successor.begin(self._clock())
             successor.called.set()
 
     def _full(self) -> GatewayError:

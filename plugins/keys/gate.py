@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -29,9 +30,8 @@ class NotInUseError(Exception):
 
 @attrs.define(eq=False)
 class Use:
-    """What one key does in this process: requests that run, and what was in the last minute."""
+    """What one key did in the last minute in this process."""
 
-    running: int = 0
     requests: Window = attrs.field(factory=Window)
     tokens: Window = attrs.field(factory=Window)
 
@@ -54,6 +54,8 @@ class Gate:
     """
 
     ledger: Ledger = attrs.field(factory=Ledger)
+    running: Counter[str] = attrs.field(factory=Counter)
+    """Requests that run, by key; a gate that takes another's place takes them over."""
     clock: Callable[[], float] = time.time
     steady: Callable[[], float] = time.monotonic
     _holders: Mapping[str, Holder] = attrs.field(init=False, factory=dict)
@@ -86,24 +88,29 @@ class Gate:
         if over is not None:
             self.ledger.count(holder.key.id, now, steady, Counts(refused=1))
             raise over
-        holder.use.running += 1
+        self.running[holder.key.id] += 1
         holder.use.requests.add(int(steady), 1)
         self.ledger.count(holder.key.id, now, steady, Counts(requests=1))
         return holder
 
     def leave(self, holder: Holder, input_tokens: int, output_tokens: int) -> None:
         """A request is over, and took so many tokens."""
-        holder.use.running -= 1
+        self._count_out(holder.key.id)
         if input_tokens or output_tokens:
             steady = self.steady()
             holder.use.tokens.add(int(steady), input_tokens + output_tokens)
             counts = Counts(input=input_tokens, output=output_tokens)
             self.ledger.count(holder.key.id, self.clock(), steady, counts)
 
+    def _count_out(self, name: str) -> None:
+        self.running[name] -= 1
+        if not self.running[name]:
+            del self.running[name]
+
     def _over(self, holder: Holder, now: float, steady: float) -> Iterator[GatewayError]:
         """An error for each limit that is reached."""
         limits, use, name = holder.limits, holder.use, holder.key.id
-        if limits.max_concurrent and use.running >= limits.max_concurrent:
+        if limits.max_concurrent and self.running[name] >= limits.max_concurrent:
             yield _error(f"max_concurrent: this key may have {limits.max_concurrent} requests at once", LATER)
         if limit := limits.requests_per_minute:
             seconds = wait(limit, use.requests, self.ledger.others(name, "requests"), steady)

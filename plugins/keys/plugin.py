@@ -108,6 +108,11 @@ class Keys:
             raise ConfigError(f"{usage.parent} is no directory", key="usage", hint="make it, or name another file")
         self._serves.keeper = keeper
 
+    def take_over(self, before: Keys) -> None:
+        """Count the requests that still run with the table before, too; rates and budgets are in the file of usage."""
+        if self._serves.keeper is not None and before._serves.keeper is not None:
+            self._serves.keeper.gate.running = before._serves.keeper.gate.running
+
     @hookimpl
     def lifespan(self) -> AbstractAsyncContextManager[None] | None:
         """Keep up with both files while serving."""

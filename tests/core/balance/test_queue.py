@@ -249,3 +249,45 @@ def test_a_place_tells_whether_it_is_held() -> None:
     assert not place.holds
     assert place.take()
     assert place.holds
+
+
+async def test_other_limits_hold_for_all_who_are_here() -> None:
+    places, guests = Places(2, 9), list[Guest]()
+    async with anyio.create_task_group() as tasks:
+        guests += [Guest("a", tasks, places) for _ in range(6)]
+        await settle()
+        places.follow(Places(4, 7, 5.0))
+        await settle()
+        assert (places.held, places.waiting, places.queue, places.seconds) == (4, 2, 7, 5.0)
+        places.follow(Places(1, 7))
+        for left in (3, 2, 1):  # nobody follows those who go, until one alone is here
+            next(guest for guest in guests if guest.inside).go.set()
+            await settle()
+            assert (places.held, places.waiting) == (left, 2)
+        next(guest for guest in guests if guest.inside).go.set()
+        await settle()
+        assert (places.held, places.waiting) == (1, 1)
+        places.follow(Places())
+        await settle()
+        assert (places.held, places.waiting) == (2, 0)
+        for guest in guests:
+            guest.go.set()
+    assert (places.held, places.waiting) == (0, 0)
+
+
+async def test_with_the_limits_goes_who_is_welcome_to_stand_by() -> None:
+    one, places = Places(1), Places(1, welcome=lambda: False)
+    first, other = one.place("a"), places.place("a")
+    assert first.take()
+    assert other.take()
+    async with anyio.create_task_group() as tasks:
+        waiter = one.place("b")
+        tasks.start_soon(waiter.wait, [places.place("b")])
+        await settle()
+        other.give_back()
+        await settle()
+        assert (places.held, one.waiting) == (0, 1)
+        places.follow(Places(1, welcome=lambda: True))
+        await settle()
+        assert (places.held, one.waiting) == (1, 0)
+        first.give_back()

@@ -13,3 +13,18 @@ def test_the_places_are_those_of_the_table() -> None:
 
 def test_a_backend_has_no_limit_unless_told() -> None:
     assert BackendState(BackendConfig("b", ("p",))).places.limit == 0
+
+
+def test_it_goes_on_with_the_places_of_the_one_before_and_its_own_limits() -> None:
+    before = BackendState(BackendConfig("b", ("p",), max_concurrent=2))
+    after = BackendState(BackendConfig("b", ("p",), max_concurrent=1, max_queue=7))
+    running = before.places.place("a")
+    assert running.take()
+    after.take_over(before)
+    after.take_over(before)
+    assert after.places is before.places
+    assert (after.places.held, after.places.limit, after.places.queue) == (1, 1, 7)
+    assert not after.places.place("a").take()
+    running.give_back()
+    assert after.places.free
+    assert after.health is not before.health

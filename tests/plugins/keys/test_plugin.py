@@ -12,11 +12,13 @@ from core import ConfigError, Record, Request, RequestError, Route
 from core.config import Config
 from core.config.file import read_config
 from core.gateway import Gateway
+from core.generations import Generations
 from core.loader import load
 from core.testing import MockUpstream, UpstreamAnswer, UpstreamReply
 from plugins.keys import Keys
 from plugins.keys.plugin import Admission
 from plugins.keys.token import Token
+from tests.core.test_generations import until
 from tests.plugins.keys.samples import asking, http_with, made, written
 
 pytestmark = pytest.mark.anyio
@@ -147,7 +149,38 @@ async def test_concurrency_comes_back_whatever_happens(tmp_path: Path) -> None:
             serves = plugin_of(gateway)._serves
             assert serves.inside == {}
             assert serves.keeper is not None
-            assert [each.use.running for each in serves.keeper.gate._holders.values()] == [0]
+            assert not serves.keeper.gate.running
+
+
+async def test_what_runs_counts_also_after_a_changed_table(tmp_path: Path) -> None:
+    key, token = made()
+    written(tmp_path / "keys.json", key)
+    hold = anyio.Event()
+    held = UpstreamReply.answer(UpstreamAnswer(text="Hello."), stream=False, hold=hold)
+    async with MockUpstream(held, UpstreamAnswer(text="Hello.")) as upstream:
+        before = Gateway(load(config_of(tmp_path, upstream.url, "max_concurrent = 1")))
+        generations = Generations(before)
+        async with generations.running(), anyio.create_task_group() as tasks:
+            tasks.start_soon(ask, before, token)
+            await upstream.exchange()
+            config = config_of(tmp_path, upstream.url, "max_concurrent = 1\nbudget_tokens = 1000")
+            after = Gateway(load(config, previous=before.loaded))
+            await generations.replace(after)
+            assert plugin_of(after) is not plugin_of(before)
+            assert (await ask(after, token)).status_code == 429
+            hold.set()
+            await until(lambda: not plugin_of(before)._serves.inside)
+            assert (await ask(after, token)).status_code == 200
+            await aclose(after)
+
+
+def test_one_that_was_never_checked_has_nothing_to_take_over(tmp_path: Path) -> None:
+    written(tmp_path / "keys.json")
+    plugin = loaded(tmp_path)
+    plugin.take_over(Keys())
+    Keys().take_over(plugin)
+    assert plugin._serves.keeper is not None
+    assert not plugin._serves.keeper.gate.running
 
 
 async def test_a_cancelled_request_gives_its_place_back_and_pays(tmp_path: Path) -> None:
