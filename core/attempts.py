@@ -127,6 +127,4 @@ class Attempts:
 
 def owner_of(http: HTTPRequest, record: Record) -> str:
     """Whose a request is where places are shared out fairly: the key's, else its credential's, else the address's."""
-    if record.key:
-        return record.key
-    return http.header("x-api-key") or http.header("authorization") or http.client.rpartition(":")[0]
+    return record.key or http.owner

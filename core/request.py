@@ -7,7 +7,7 @@ what has no class of its own is kept whole in an `OtherBlock` or `OtherTool`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -15,6 +15,7 @@ from core.deltas import State
 
 Task = Literal["message", "count_tokens", "models"]
 Role = Literal["user", "assistant", "system"]
+_MARK: Final = 2**64 - 1
 
 
 @attrs.frozen
@@ -47,6 +48,15 @@ class HTTPRequest:
         """The first header of that name, or ""."""
         wanted = name.lower().encode()
         return next((value.decode("latin-1") for key, value in self.headers if key == wanted), "")
+
+    @property
+    def owner(self) -> str:
+        """Whose it is, where something is shared out fairly: a mark of its credential, else of the client's address.
+
+        It is no secret, and another one in each process; "" where nothing is known of the client.
+        """
+        who = self.header("x-api-key") or self.header("authorization") or self.client.rpartition(":")[0]
+        return f"{hash(who) & _MARK:016x}" if who else ""
 
 
 @attrs.frozen
@@ -221,3 +231,5 @@ class Request:
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     output_schema: dict[str, Any] | None = None
     user_id: str = ""
+    owner: str = attrs.field(default="", eq=False, repr=False)
+    """Whose it is, where plugins share something out fairly (`HTTPRequest.owner`); "" where nobody said."""

@@ -15,6 +15,7 @@ from core.chat.problems import Problem, ProblemField, Problems
 from core.chat.reasoning import Reasoning, ReasoningField
 from core.chat.recording import RecordedCall, Recorder, RecordingTransport, ReplayTransport
 from core.chat.stops import FinishReason, StopField, StopKind, VerboseStop
+from core.chat.transport import direct_transport
 from core.chat.usage import Counts, UsageField
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "UsageField",
     "VerboseStop",
     "chat_body",
+    "direct_transport",
     "merge",
     "one_chunk",
     "served_models",

@@ -30,6 +30,16 @@ def make_transport(backend: BackendConfig) -> httpx.AsyncBaseTransport:
     return HTTP1Transport(None if plain else _tls(backend.ca), httpx.Limits(keepalive_expiry=_POOL_IDLE))
 
 
+def direct_transport(tls: ssl.SSLContext | None = None) -> httpx.AsyncBaseTransport:
+    """A transport for one request to a server that nobody trusts: one connection, which is not kept.
+
+    HTTP/1.1, without proxies, cookies and redirects, and with limits of its own for heads and chunks. It goes where the
+    request's URL says, an address say; `request.extensions["sni_hostname"]` is the name that the certificate must have.
+    `tls` is the context for https. Raises httpx.TransportError in its subclasses.
+    """
+    return HTTP1Transport(tls, httpx.Limits(max_connections=1, max_keepalive_connections=0))
+
+
 def fixed_headers(backend: BackendConfig, key_header: str = AUTHORIZATION) -> httpx.Headers:
     """The headers of every request to the backend; the operator's own win.
 

@@ -9,7 +9,12 @@ HEAD_LIMIT = 64 * 1024
 """Bytes of a head; also those that may come in a row without bringing a part of the body (trailers, say)."""
 
 HEADER_LIMIT = 256
-"""Headers of one answer."""
+"""Headers of one answer; also trailers, and interim answers before it."""
+
+PIECES = 10_000
+PIECE = 16
+"""A body may come in so many chunks, and one more for each so many bytes: a chunk of a byte costs far more than it
+brings, and millions of them would keep the event loop from all else."""
 
 
 class Answer:
@@ -38,7 +43,8 @@ class Answer:
         self.size = 0
         self._bodyless = bodyless
         self._pieces: list[bytes] = []
-        self._dry = 0
+        self._dry = self._more = 0
+        self._chunks = self._bytes = 0
 
     def feed(self, data: bytes) -> None:
         """Take one network read. Raises httpx.RemoteProtocolError for what is no HTTP; what was good remains.
@@ -59,6 +65,8 @@ class Answer:
         if broken is not None:
             why = broken.__context__ if isinstance(broken.__context__, httpx.RemoteProtocolError) else broken
             raise httpx.RemoteProtocolError(f"the answer is no valid HTTP: {why}") from broken
+        if self._chunks > PIECES + self._bytes // PIECE:
+            raise httpx.RemoteProtocolError("the body comes in too many small chunks")
         self._dry = 0 if came else self._dry + len(data)
         if self._dry > HEAD_LIMIT:
             raise httpx.RemoteProtocolError(f"more than {HEAD_LIMIT} bytes without a part of the body")
@@ -94,6 +102,8 @@ class Answer:
         if not fresh:
             return False
         piece = fresh[0] if len(fresh) == 1 else b"".join(fresh)
+        self._chunks += len(fresh)
+        self._bytes += len(piece)
         fresh.clear()
         if not self._bodyless:
             self._pieces.append(piece)
@@ -104,6 +114,12 @@ class Answer:
         named = {name.lower(): value.lower() for name, value in self.headers}
         coding = named.get(b"transfer-encoding", b"").split(b",")[-1].strip()
         return b"content-length" not in named and coding != b"chunked"
+
+    def _count(self, what: str) -> None:
+        """One more of what is dropped, which costs more than its bytes do. When this raises the parser stops."""
+        self._more += 1
+        if self._more > HEADER_LIMIT:
+            raise httpx.RemoteProtocolError(f"more than {HEADER_LIMIT} {what}")
 
     # --- what the parser calls ---
 
@@ -118,9 +134,13 @@ class Answer:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header; behind the body, a trailer, which is dropped."""
-        if not self.started:
-            # llhttp takes the white space before a value, not that behind it.
-            self.headers.append((name, value.rstrip(b" \t")))
+        if self.started:
+            self._count("trailers")
+            return
+        if len(self.headers) == HEADER_LIMIT:
+            raise httpx.RemoteProtocolError(f"more than {HEADER_LIMIT} headers")
+        # llhttp takes the white space before a value, not that behind it.
+        self.headers.append((name, value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
         """The head is there."""
@@ -130,11 +150,10 @@ class Answer:
         status = parser.get_status_code()
         if status == 101 or status < 100:
             raise httpx.RemoteProtocolError(f"status {status}")
-        if len(self.headers) > HEADER_LIMIT:
-            raise httpx.RemoteProtocolError(f"more than {HEADER_LIMIT} headers")
         if sum([len(name) + len(value) for name, value in self.headers]) > HEAD_LIMIT:
             raise httpx.RemoteProtocolError(f"a head of more than {HEAD_LIMIT} bytes")
         if status < 200:
+            self._count("interim answers")
             return
         self.status = status
         self.version = parser.get_http_version().encode()

@@ -74,8 +74,8 @@ class Body:
     output_format: OutputFormat | None = None  # where output_config.format was before it was final
     metadata: Metadata = attrs.field(factory=Metadata)
 
-    def request(self, task: Task) -> Request:
-        """The canonical request."""
+    def request(self, task: Task, owner: str = "") -> Request:
+        """The canonical request, and whose it is."""
         form = self.output_config.format or self.output_format
         return Request(
             task=task,
@@ -94,6 +94,7 @@ class Body:
             effort=self.output_config.effort,
             output_schema=form.schema if form else None,
             user_id=self.metadata.user_id,
+            owner=owner,
         )
 
 

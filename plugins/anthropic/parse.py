@@ -69,10 +69,10 @@ class Parser:
         endpoint = resolve(http)
         if endpoint.task == "models":
             return Request("models", model=endpoint.model)
-        return self.parse_body(http.body, endpoint.task)
+        return self.parse_body(http.body, endpoint.task, http.owner)
 
-    def parse_body(self, data: bytes, task: Task) -> Request:
-        """The request in a JSON body. Raises RequestError of kind `invalid_request`."""
+    def parse_body(self, data: bytes, task: Task, owner: str = "") -> Request:
+        """The request in a JSON body, and whose it is. Raises RequestError of kind `invalid_request`."""
         split = self._known.split(data)
         value = split.value if split else load(data)
         refuse_unservable(value, task)
@@ -82,7 +82,7 @@ class Parser:
             raise RequestError(explain(error)) from None
         if split:
             self._known.keep(split, messages=body.messages, tools=body.tools)
-        request = settle(body.request(task), self._tool)
+        request = settle(body.request(task, owner), self._tool)
         if self.drop_server_tools:
             request = self._without_server_tools(request)
         check(request)
@@ -130,6 +130,8 @@ def tidy(request: Request) -> Request:
     messages = readable(request.messages)
     if _untidy(messages):
         messages = tuple([_tidy_message(message) for message in messages])
+    if messages is request.messages and not request.system:
+        return request
     return attrs.evolve(request, system=_tidy(request.system, "system"), messages=messages)
 
 

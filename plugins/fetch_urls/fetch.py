@@ -13,6 +13,7 @@ import anyio.to_thread
 import attrs
 import httpx
 
+from core.chat import direct_transport
 from plugins.fetch_urls.addresses import Address
 from plugins.fetch_urls.errors import NO_ADDRESS, FetchError, LimitError
 from plugins.fetch_urls.guard import Guard, Target, parsed
@@ -27,13 +28,13 @@ CONNECT: Final = 3.0
 
 PIECES: Final = 1000
 PIECE: Final = 64
-"""A file may come in so many pieces, and one more for each so many bytes: millions of chunks of a byte each would keep
-the event loop from all else, for hundreds of milliseconds at a time."""
+"""A file may come in so many reads, and one more for each so many bytes: each wakes the event loop. Small chunks that
+come together are the transport's business."""
 
 _MOVED: Final = (301, 302, 303, 307, 308)
 
-Resolve = Callable[[str], Awaitable[Sequence[str]]]
-"""The addresses of a host's name; raises OSError, and BusyError."""
+Resolve = Callable[[str, str], Awaitable[Sequence[str]]]
+"""The addresses of a host's name, for an owner; raises OSError, and BusyError."""
 
 
 class Allowance:
@@ -59,11 +60,11 @@ class Fetcher:
     tls: Callable[[], ssl.SSLContext]
     resolve: Resolve = attrs.field(factory=Names)
 
-    async def fetch(self, wanted: Wanted, allowance: Allowance) -> Fetched:
-        """The file. Raises FetchError; there is no limit of time but for connecting."""
+    async def fetch(self, wanted: Wanted, allowance: Allowance, owner: str = "") -> Fetched:
+        """The file, for an owner. Raises FetchError; there is no limit of time but for connecting."""
         target = self.guard.target(wanted.url)
         for _ in range(REDIRECTS + 1):
-            async with self._asked(target, wanted.kind) as response:
+            async with self._asked(target, wanted.kind, owner) as response:
                 location = response.headers.get("location", "")
                 if response.status_code not in _MOVED or not location:
                     return await self._read(response, wanted.kind, allowance)
@@ -71,12 +72,11 @@ class Fetcher:
         raise FetchError(f"it redirects more than {REDIRECTS} times")
 
     @asynccontextmanager
-    async def _asked(self, target: Target, kind: Kind) -> AsyncIterator[httpx.Response]:
+    async def _asked(self, target: Target, kind: Kind, owner: str) -> AsyncIterator[httpx.Response]:
         """The open answer to a GET."""
-        addresses = await self._addresses(target)
+        addresses = await self._addresses(target, owner)
         # A connection serves one request: it was checked for this host's name and not for others at that address.
-        limits = httpx.Limits(max_connections=1, max_keepalive_connections=0)
-        async with httpx.AsyncHTTPTransport(verify=self.tls(), trust_env=False, limits=limits) as transport:
+        async with direct_transport(self.tls() if target.scheme == "https" else None) as transport:
             try:
                 response = await _first(transport, target, kind, addresses)
                 try:
@@ -86,12 +86,12 @@ class Fetcher:
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise _failure(error) from error
 
-    async def _addresses(self, target: Target) -> list[Address]:
+    async def _addresses(self, target: Target, owner: str) -> list[Address]:
         """The checked addresses of the target's host, at most so many as are tried."""
         if target.address is not None:
             return [target.address]
         try:
-            found = parsed(await self.resolve(target.host))
+            found = parsed(await self.resolve(target.host, owner))
         except (OSError, UnicodeError) as error:
             raise FetchError(NO_ADDRESS) from error
         self.guard.check(found)

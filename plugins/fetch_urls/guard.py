@@ -98,6 +98,14 @@ class Guard:
             raise FetchError(NO_ADDRESS)
 
 
+def host_of(url: str) -> str:
+    """The host that a URL names, for the log, whether it may be fetched or not; "" for none."""
+    try:
+        return (urlsplit(url[:LONGEST]).hostname or "")[:_LONGEST_NAME]
+    except ValueError:
+        return ""
+
+
 def parsed(addresses: Sequence[str]) -> list[Address]:
     """Addresses of their texts. Raises FetchError for what is none."""
     try:

@@ -83,7 +83,7 @@ class FetchURLs:
     timeout: float = attrs.field(default=10.0, validator=_is_positive)
     """Seconds in which all files of a request must have come."""
     at_once: int = attrs.field(default=16, validator=_is_positive)
-    """Fetches at the same time, of all requests of this backend and worker."""
+    """Fetches at the same time, of all requests of this backend and worker; one client has half of them at most."""
     cache_bytes: int = attrs.field(default=64 * 2**20, validator=_is_not_negative)
     """Bytes of base64 that are kept for the turns that follow; 0: none."""
     cache_seconds: float = attrs.field(default=300.0, validator=_is_not_negative)
@@ -98,10 +98,14 @@ class FetchURLs:
         call = yield
         return attrs.evolve(call, prepare=(*call.prepare, self.prepare)) if isinstance(call, Call) else call
 
+    def take_over(self, before: FetchURLs) -> None:
+        """Count what still runs with the table before, too."""
+        self._loader.take_over(before._loader)
+
     async def prepare(self, request: Request, dialect: Dialect) -> Request:
         """The request with data in the place of URLs, as far as the dialect wants that. Raises RequestError."""
         wanted = wanted_of(request, images=dialect.images == "data")
-        return with_data(request, await self._loader.load(wanted)) if wanted else request
+        return with_data(request, await self._loader.load(wanted, request.owner)) if wanted else request
 
     def _make_loader(self) -> Loader:
         networks = tuple(map(_network, self.networks))

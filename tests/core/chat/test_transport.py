@@ -10,7 +10,7 @@ import anyio
 import httpx
 import pytest
 
-from core.chat.transport import fixed_headers, make_transport, network_error
+from core.chat.transport import direct_transport, fixed_headers, make_transport, network_error
 from core.config import BackendConfig, Secret
 from core.errors import Kind, UpstreamError
 from core.testing import MockUpstream, UpstreamAnswer, UpstreamReply
@@ -192,6 +192,19 @@ async def test_two_backends_share_no_connections() -> None:
     async with MockUpstream() as upstream, client_of(upstream.url) as one, client_of(upstream.url) as other:
         for client in (one, other, one, other):
             await answer(client)
+    assert upstream.connections == 2
+
+
+@pytest.mark.anyio
+async def test_a_direct_transport_keeps_no_connection_and_follows_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    moved = UpstreamReply(b"", status=302, headers={"location": "http://127.0.0.1:9/"})
+    async with MockUpstream(moved) as upstream, direct_transport() as transport:
+        for _ in range(2):
+            response = await transport.handle_async_request(httpx.Request("GET", f"{upstream.root}/x"))
+            assert (response.status_code, await response.aread()) == (302, b"")
+        with pytest.raises(httpx.UnsupportedProtocol):
+            await transport.handle_async_request(httpx.Request("GET", "https://127.0.0.1:9/"))
     assert upstream.connections == 2
 
 

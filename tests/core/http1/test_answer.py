@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.http1.answer import HEAD_LIMIT, HEADER_LIMIT, Answer
+from core.http1.answer import HEAD_LIMIT, HEADER_LIMIT, PIECE, PIECES, Answer
 from tests.core.http1.answers import GOOD, answers
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -178,6 +178,47 @@ def test_limits_of_a_head() -> None:
         fed(OK + length + b"a: b\r\n" * HEADER_LIMIT + b"\r\n")
     with pytest.raises(httpx.RemoteProtocolError, match="a head of more"):
         fed(OK + length + b"a: " + b"b" * HEAD_LIMIT + b"\r\n\r\n")
+
+
+CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
+INTERIM = b"HTTP/1.1 100 C\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "what", "filler"),
+    [
+        (OK, "headers", b"a:\r\n"),
+        (b"", "interim answers", INTERIM),
+        (CHUNKED + b"1\r\na\r\n0\r\n", "trailers", b"a:\r\n"),
+    ],
+)
+def test_small_things_are_counted_and_the_parser_stops_at_the_limit(begin: bytes, what: str, filler: bytes) -> None:
+    end = INTERIM.partition(b"\r\n")[2]
+    finish = OK + b"content-length: 0\r\n\r\n" if what == "interim answers" else end
+    assert fed(begin + filler * HEADER_LIMIT + finish).started
+    answer = fed()
+    with pytest.raises(httpx.RemoteProtocolError, match=f"more than 256 {what}"):
+        answer.feed(begin + filler * 60_000)
+    assert len(answer.headers) <= HEADER_LIMIT
+
+
+def test_interim_answers_are_counted_for_one_request() -> None:
+    answer = fed()
+    for _ in range(3):
+        answer.feed(INTERIM * HEADER_LIMIT + OK + b"content-length: 0\r\n\r\n")
+        assert answer.complete
+        answer.begin()
+
+
+def test_a_body_in_chunks_of_a_byte_is_broken_off_and_one_in_small_chunks_is_not() -> None:
+    answer = fed(CHUNKED)
+    for _ in range(PIECES // 100):
+        answer.feed(b"1\r\nx\r\n" * 100)
+    with pytest.raises(httpx.RemoteProtocolError, match="too many small chunks"):
+        answer.feed(b"1\r\nx\r\n" * 1000)
+    small = b"%x\r\n%b\r\n" % (PIECE, b"x" * PIECE)
+    assert fed(CHUNKED, *[small * 1000] * (3 * PIECES // 1000), b"0\r\n\r\n").complete
+    assert fed(CHUNKED, *[b"1\r\nx\r\n"] * PIECES, b"0\r\n\r\n").complete
 
 
 @pytest.mark.parametrize(

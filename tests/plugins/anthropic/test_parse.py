@@ -33,6 +33,12 @@ def test_a_message_request() -> None:
     assert PARSER.parse(http) == expected
 
 
+def test_a_request_says_whose_it_is() -> None:
+    http = HTTPRequest("POST", "/messages", headers=[(b"x-api-key", b"k")], body=orjson.dumps(BODY))
+    assert PARSER.parse(http).owner == http.owner
+    assert parse().owner == ""
+
+
 def test_a_count_request_needs_no_max_tokens() -> None:
     body = orjson.dumps({"model": "m", "messages": BODY["messages"], "tools": []})
     request = PARSER.parse(HTTPRequest("POST", "/messages/count_tokens", body=body))

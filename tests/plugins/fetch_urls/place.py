@@ -35,7 +35,7 @@ class Names:
     answers: Mapping[str, list[tuple[str, ...]]]
     asked: list[str] = attrs.field(factory=list)
 
-    async def __call__(self, host: str) -> tuple[str, ...]:
+    async def __call__(self, host: str, owner: str = "") -> tuple[str, ...]:
         self.asked.append(host)
         if host not in self.answers:
             raise OSError("no such name: internal detail")

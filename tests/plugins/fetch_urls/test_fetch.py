@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import ssl
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import anyio
 import attrs
+import httpx
 import pytest
 
 from plugins.fetch_urls import fetch as module
@@ -271,11 +272,41 @@ async def test_a_file_in_chunks_of_a_byte_is_broken_off_and_one_in_small_chunks_
     chunk = b"%x\r\n%b\r\n" % (len(small), small)
     async with serving(endless(chunked, piece=b"1\r\nx\r\n" * 1000)) as server:
         why = await refusal(fetcher(server, image=10**6), f"http://a.example:{port_of(server)}/", total=10**6)
-        assert why == "its server sent it in too many small pieces"
+        assert why == "its server sent no whole answer"
     async with serving(always(chunked + chunk * (3 * PIECES) + b"0\r\n\r\n")) as server:
         given = fetcher(server, image=10**6)
         got = await fetched(given, f"http://a.example:{port_of(server)}/", total=10**6)
         assert got.size == len(small) * 3 * PIECES
+
+
+class Pieces(httpx.AsyncByteStream):
+    """A body of so many reads of a byte."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for byte in (PNG + b"x" * self.number)[: self.number]:
+            yield bytes([byte])
+
+
+async def test_a_file_that_comes_byte_by_byte_is_broken_off() -> None:
+    enough = PIECES + PIECES // PIECE
+    given = fetcher(image=10**6)
+    got = await given._read(httpx.Response(200, stream=Pieces(enough)), "image", Allowance(10**6))
+    assert got.size == pytest.approx(enough, abs=2)
+    with pytest.raises(FetchError, match="its server sent it in too many small pieces"):
+        await given._read(httpx.Response(200, stream=Pieces(enough + PIECE)), "image", Allowance(10**6))
+
+
+@pytest.mark.parametrize(
+    "piece", [b"HTTP/1.1 100 C\r\n\r\n" * 1000, b"HTTP/1.1 103 E\r\nlink: a\r\n\r\n" * 1000, b"a:\r\n" * 1000]
+)
+async def test_a_flood_of_interim_answers_or_headers_is_broken_off_with_the_first_of_it(piece: bytes) -> None:
+    async with serving(endless(*[HEAD] * piece.startswith(b"a"), piece=piece)) as server:
+        with anyio.fail_after(10):
+            why = await refusal(fetcher(server), f"http://a.example:{port_of(server)}/")
+    assert why == "its server sent no whole answer"
 
 
 async def test_a_piece_that_comes_behind_the_limit_of_the_request() -> None:
@@ -330,7 +361,7 @@ async def test_tls_wants_the_certificate_of_the_name(
     assert len(seen) == 1
 
 
-async def as_model(host: str) -> tuple[str, ...]:
+async def as_model(host: str, owner: str) -> tuple[str, ...]:
     return {"model": HERE}[host]
 
 

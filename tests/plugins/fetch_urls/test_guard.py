@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from plugins.fetch_urls.addresses import reachable
 from plugins.fetch_urls.errors import NO_ADDRESS, FetchError
-from plugins.fetch_urls.guard import Guard, parsed
+from plugins.fetch_urls.guard import Guard, host_of, parsed
 
 NAME = "its host is no name of a host"
 SCHEME = "only https URLs are fetched"
@@ -230,3 +230,19 @@ def test_any_text_is_refused_or_taken_apart(text: str, form: str) -> None:
     assert target.host.isascii()
     assert target.port in (80, 443)
     assert target.address is None or (reachable(target.address) and str(ip_address(target.host)) == target.host)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://A.example:8/path?secret", "a.example"),
+        ("https://u:secret@a.example", "a.example"),
+        ("http://[::1]/", "::1"),
+        ("http://[", ""),
+        ("file:///etc/passwd", ""),
+        ("rubbish", ""),
+        (f"https://{'a' * 9000}/secret", "a" * 254),
+    ],
+)
+def test_the_log_has_the_host_alone(url: str, host: str) -> None:
+    assert host_of(url) == host

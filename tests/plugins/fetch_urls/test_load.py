@@ -7,12 +7,16 @@ from typing import Any
 import anyio
 import attrs
 import pytest
+from structlog.testing import capture_logs
 
 from plugins.fetch_urls.errors import BusyError, FetchError, LimitError
-from plugins.fetch_urls.fetch import Allowance
+from plugins.fetch_urls.fetch import Allowance, Fetcher
+from plugins.fetch_urls.guard import Guard
 from plugins.fetch_urls.kept import Kept
 from plugins.fetch_urls.kinds import Fetched, Wanted
 from plugins.fetch_urls.load import OF_ONE, Limits, Loader
+from plugins.fetch_urls.names import Names
+from tests.plugins.fetch_urls.place import no_tls
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +34,7 @@ class Fake:
     now: int = 0
     most: int = 0
 
-    async def fetch(self, wanted: Wanted, allowance: Allowance) -> Fetched:
+    async def fetch(self, wanted: Wanted, allowance: Allowance, owner: str = "") -> Fetched:
         self.asked.append(wanted)
         self.now += 1
         self.most = max(self.most, self.now)
@@ -137,7 +141,7 @@ async def test_one_that_had_not_all_the_time_fails_for_its_request_alone() -> No
     class Slow(Fake):
         """The first ones take nearly all of the time, what follows has only the rest."""
 
-        async def fetch(self, wanted: Wanted, allowance: Allowance) -> Fetched:
+        async def fetch(self, wanted: Wanted, allowance: Allowance, owner: str = "") -> Fetched:
             self.asked.append(wanted)
             await (gone if wanted in MANY[:OF_ONE] else hold).wait()
             return FILE
@@ -179,7 +183,7 @@ async def test_who_leaves_gives_the_places_back() -> None:
 class Nested(Fake):
     """A fetcher that connects as anyio does: by tasks of its own."""
 
-    async def fetch(self, wanted: Wanted, allowance: Allowance) -> Fetched:
+    async def fetch(self, wanted: Wanted, allowance: Allowance, owner: str = "") -> Fetched:
         async with anyio.create_task_group() as group:
             for _ in range(2):
                 group.start_soon(anyio.sleep_forever)
@@ -207,6 +211,65 @@ async def test_a_request_that_is_cancelled_while_it_connects_knows_so(rounds: in
     await asyncio.wait([task])
     assert task.cancelled()
     assert known == [1]
+
+
+async def test_one_client_s_slow_files_keep_no_other_client_waiting() -> None:
+    slow, fake = anyio.Event(), Fake()
+    given = loader(fake, at_once=8)
+    fake.hold = slow
+    async with anyio.create_task_group() as group:
+        for start in (0, 4, 8):
+            group.start_soon(given.load, MANY[start : start + 4], "greedy")
+        await anyio.wait_all_tasks_blocked()
+        assert fake.now == 4
+        fake.hold = None
+        quick = [Wanted("image", f"https://b.example/{number}") for number in range(4)]
+        with anyio.fail_after(5):
+            assert await given.load(quick, "modest") == dict.fromkeys(quick, FILE)
+        assert fake.now == 4
+        slow.set()
+    assert len(fake.asked) == 16
+
+
+async def test_one_that_takes_over_counts_what_the_one_before_has() -> None:
+    guard, resolved = Guard(), Names()
+    before = Loader(Fetcher(guard, {}, no_tls, resolved), Kept(10**6, 300), Limits(20, 1000, 10.0, 2))
+    after = Loader(Fetcher(guard, {}, no_tls), Kept(10**6, 300), Limits(20, 1000, 10.0, 3))
+    async with before._turns.turn("a"):
+        after.take_over(before)
+        assert after._fetcher.resolve is resolved
+        assert after._turns is before._turns
+        assert after._turns._left == 2
+    assert after._turns._left == 3
+
+
+async def test_what_failed_is_told_once_with_its_host_and_its_cause() -> None:
+    def fail(_: Wanted) -> Exception:
+        error = FetchError("its server cannot be reached")
+        error.__cause__ = OSError("refused")
+        return error
+
+    given = loader(Fake(fail))
+    with capture_logs() as logs:
+        for _ in range(2):
+            await given.load([Wanted("image", "https://u:pass@A.example/path?signature=secret")])
+    (line,) = logs
+    assert line.pop("seconds") >= 0
+    assert line == {
+        "event": "file not fetched",
+        "log_level": "warning",
+        "host": "a.example",
+        "why": "its server cannot be reached",
+        "cause": "OSError: refused",
+    }
+
+
+async def test_so_are_those_that_did_not_come_in_time() -> None:
+    given = loader(Fake(hold=anyio.Event()), seconds=0.02, at_once=1)
+    with capture_logs() as logs:
+        await given.load(MANY[:2])
+    assert [line["seconds"] for line in logs] == [0.02, 0.02]
+    assert [line["why"].partition(",")[0] for line in logs] == ["it did not come within 0.02 seconds"] * 2
 
 
 async def test_other_exceptions_are_no_outcome() -> None:

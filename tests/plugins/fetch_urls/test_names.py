@@ -39,11 +39,11 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
     system.let.set()
 
 
-async def left(names: Names, host: str, system: Slow) -> None:
+async def left(names: Names, host: str, system: Slow, owner: str = "") -> None:
     """Ask, and leave once the system was asked."""
     before = len(system.asked)
     async with anyio.create_task_group() as group:
-        group.start_soon(names, host)
+        group.start_soon(names, host, owner)
         with anyio.fail_after(10):
             while len(system.asked) == before:
                 await anyio.lowlevel.checkpoint()
@@ -97,3 +97,18 @@ async def test_a_place_comes_back_from_one_that_fails(monkeypatch: pytest.Monkey
     for _ in range(3):
         with pytest.raises(OSError, match="no such name"):
             await names("nowhere.example")
+
+
+async def test_no_owner_has_the_last_look_up(slow: Slow) -> None:
+    names = Names(4)
+    for number in range(2):
+        await left(names, f"{number}.example", slow, "a")
+    with pytest.raises(BusyError):
+        await names("more.example", "a")
+    await left(names, "other.example", slow, "b")
+    await left(names, "unknown.example", slow)
+    slow.let.set()
+    with anyio.fail_after(10):
+        while slow.running:
+            await anyio.lowlevel.checkpoint()
+    assert await names("again.example", "a") == ["192.0.2.1"]

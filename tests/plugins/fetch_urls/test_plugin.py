@@ -11,7 +11,7 @@ import attrs
 import httpx
 import pytest
 
-from core import ConfigError, Request, hookimpl
+from core import ConfigError, ImageBlock, Message, Request, hookimpl
 from core.chat import Dialect
 from core.request import HTTPRequest
 from core.testing import Assembly, MockUpstream, Reply, UpstreamAnswer, UpstreamReply, replayer
@@ -80,6 +80,35 @@ async def test_an_image_by_url_reaches_the_engine_as_data() -> None:
         assert [exchange.path for exchange in play.files.exchanges] == ["/a.png?sig=1"]
         told = play.files.exchanges[0].headers
         assert set(told) == {"host", "accept", "accept-encoding", "user-agent", "connection"}
+
+
+async def test_one_client_s_slow_files_keep_no_other_client_waiting() -> None:
+    hold = anyio.Event()
+    files = MockUpstream(*[attrs.evolve(IMAGE, hold_head=hold)] * 4, IMAGE)
+    async with files:
+        plugin = FetchURLs(**options(files, at_once=8)["fetch_urls"])
+        dialect = Dialect(images="data")
+
+        async def ask(owner: str, *paths: str) -> None:
+            blocks = tuple(ImageBlock(url=f"{files.root}/{path}") for path in paths)
+            await plugin.prepare(Request("message", messages=(Message("user", blocks),), owner=owner), dialect)
+
+        async with anyio.create_task_group() as group:
+            for number in range(3):
+                group.start_soon(ask, "greedy", *(f"slow{number}{letter}" for letter in "abcd"))
+            await files.exchange(3)
+            with anyio.fail_after(5):
+                await ask("modest", "quick1", "quick2", "quick3")
+            assert len(files.exchanges) == 4 + 3
+            hold.set()
+    assert len(files.exchanges) == 12 + 3
+
+
+def test_a_changed_table_goes_on_with_the_places() -> None:
+    before, after = FetchURLs(at_once=3), FetchURLs(at_once=5)
+    after.take_over(before)
+    assert after._loader._turns is before._loader._turns
+    assert after._loader._turns._most == 5
 
 
 async def test_the_turns_that_follow_fetch_nothing_again() -> None:
