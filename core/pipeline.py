@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -12,12 +13,14 @@ import pluggy
 from core.balance.state import BackendState
 from core.culprit import Suspects, chunk_in_words, note
 from core.deltas import Model
+from core.hook_call import call_hook
 from core.hookspecs import Answer, Chunk, ContentTranslator, StopTranslator, UpstreamCall
 from core.page import Page
 from core.raised import ANYTHING, leaves, raise_fault
 from core.record import Record
 from core.request import HTTPRequest, Request
 from core.route import Candidate, Route
+from core.traffic import Traffic
 
 if TYPE_CHECKING:
     from core.chat.client import UpstreamClient
@@ -120,6 +123,27 @@ class Pipeline:
                 _checked(context, _CALL, self.manager, "exchange", f"pipeline {self.name!r}")
         return found
 
+    def observe(self, records: Sequence[Record], traffic: Traffic) -> list[BaseException]:
+        """Tell each plugin that observes; what any of them raises, noted, keeps the news from none."""
+        faults: list[BaseException] = []
+        for name, tell in self._observers:
+            try:
+                tell(records=records, traffic=traffic)
+            except ANYTHING as error:
+                note(error, f"observe of plugin {name!r}, pipeline {self.name!r}")
+                faults.append(error)
+        return faults
+
+    @cached_property
+    def _observers(self) -> list[tuple[str, pluggy.HookCaller]]:
+        """A caller for each plugin alone: pluggy's own round would end with the first exception."""
+        plugins = self.manager.list_name_plugin()
+        names = [each.plugin_name for each in reversed(self.manager.hook.observe.get_hookimpls())]
+        return [
+            (name, self.manager.subset_hook_caller("observe", [plugin for other, plugin in plugins if other != name]))
+            for name in names
+        ]
+
     def page(self, http: HTTPRequest) -> Page | None:
         """A plugin's own answer to a GET, or None."""
         found = self._call("page", http=http)
@@ -165,15 +189,6 @@ class Pipeline:
 
     def _call(self, hook: str, **arguments: Any) -> Any:
         return call_hook(self.manager, hook, f"pipeline {self.name!r}", arguments)
-
-
-def call_hook(manager: pluggy.PluginManager, hook: str, owner: str, arguments: Mapping[str, Any]) -> Any:
-    """Call a hook; an exception that leaves it gets a note that names owner, hook and the plugin it came from."""
-    try:
-        return getattr(manager.hook, hook)(**arguments)
-    except ANYTHING as error:
-        note(error, f"{hook} of {Suspects(manager, hook).of(error)}, {owner}")
-        raise_fault(error)
 
 
 def _are_candidates(found: object) -> bool:

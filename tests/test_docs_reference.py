@@ -6,18 +6,19 @@ import inspect
 import json
 import re
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import attrs
 import pytest
 
 import core
-from core import chat, testing
+from core import chat, pipeline, testing
 from core.chat import failures
 from core.chat.address import chat_url
 from core.chat.failures import failure_in
 from core.deltas import Stop, Usage
 from core.errors import ConfigError, Kind, RequestError, UpstreamError
+from core.hook_call import call_hook
 from core.record import Missed, Record
 from core.request import HTTPRequest, Request
 from core.route import Candidate, Route
@@ -120,11 +121,15 @@ def test_the_order_of_the_hooks_is_told(page: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_the_order_of_the_hooks_is_the_gateway_s() -> None:
+async def test_the_order_of_the_hooks_is_the_gateway_s(monkeypatch: pytest.MonkeyPatch) -> None:
     assembly = testing.Assembly(["openai"])
     called: list[str] = []
-    for manager in (assembly._front, assembly._pair):
-        manager.add_hookcall_monitoring(lambda name, *_: called.append(name), lambda *_: None)
+
+    def call(manager: Any, hook: str, *rest: Any) -> Any:
+        called.append(hook)
+        return call_hook(manager, hook, *rest)
+
+    monkeypatch.setattr(pipeline, "call_hook", call)
     async with testing.replayer(assembly) as player:
         called.clear()
         await player.play([testing.UpstreamAnswer().json()])

@@ -11,7 +11,7 @@ from core import Chunk, HTTPRequest, Model, Request, Route, hookimpl
 from core.chat import UpstreamClient
 from core.config import BackendConfig, Secret
 from core.culprit import notes_of
-from core.pipeline import Back, NoAnswerError, Pipeline, call_hook
+from core.pipeline import Back, NoAnswerError, Pipeline
 from core.raised import PluginError
 from tests.core.fakes import Front, Upstream, manager
 
@@ -101,16 +101,6 @@ def test_a_fault_names_the_deepest_plugin() -> None:
     with pytest.raises(ValueError, match="secret") as caught:
         Pipeline("main", (), manager(Front(), Wraps()), {}).parse(HTTPRequest("GET", "/crash"))
     assert caught.value.__notes__ == ["in parse of plugin 'Front', pipeline 'main'"]
-
-
-def test_a_fault_outside_of_any_plugin_says_so() -> None:
-    with pytest.raises(Exception, match="http") as caught:
-        manager_call_without_arguments()
-    assert "an unknown plugin" in caught.value.__notes__[0]
-
-
-def manager_call_without_arguments() -> None:
-    call_hook(manager(Front()), "parse", "pipeline 'main'", {})
 
 
 class Forgets:

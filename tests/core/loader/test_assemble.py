@@ -9,7 +9,7 @@ from core import hookimpl
 from core.config import Secret
 from core.errors import ConfigError
 from core.loader.assemble import Loaded, join, load
-from core.pipeline import call_hook
+from core.hook_call import call_hook
 from core.request import HTTPRequest, Request
 from core.route import Route
 from tests.core import samples
