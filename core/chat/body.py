@@ -47,6 +47,8 @@ def chat_body(
 
 def merge(base: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """`base` with `more` on top; objects are merged key by key. Neither is changed."""
+    if not more:
+        return base
     out = dict(base)
     for key, value in more.items():
         mine = out.get(key)

@@ -83,6 +83,8 @@ def together(before: Usage | None, now: Usage) -> Usage:
 
 
 def _count(value: Any) -> int:
+    if value is None or (value.__class__ is int and 0 <= value < 2**53):
+        return value or 0  # nearly all are such
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
         return 0
     return int(value)
