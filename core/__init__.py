@@ -35,6 +35,7 @@ from core.request import (
     ToolUseBlock,
 )
 from core.route import Candidate, Route
+from core.traffic import Traffic
 
 __all__ = [
     "CONTRACT",
@@ -79,6 +80,7 @@ __all__ = [
     "ToolResultBlock",
     "ToolUse",
     "ToolUseBlock",
+    "Traffic",
     "UpstreamCall",
     "UpstreamError",
     "Usage",

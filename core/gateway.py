@@ -19,6 +19,7 @@ from core.deltas import Stop
 from core.errors import GatewayError, RequestError
 from core.lives import Lives
 from core.loader import Loaded
+from core.observers import Observers
 from core.outlet import Outlet, Sink
 from core.page import Page
 from core.pipeline import Pipeline
@@ -49,7 +50,7 @@ class Gateway:
         self.server = loaded.config.server
         self._budget = RetryBudget()
         self._attempts: set[Attempts] = set()
-        self._states = {each.name: {name: back.state for name, back in each.backs.items()} for each in loaded.pipelines}
+        self._observers = {each.name: Observers(each) for each in loaded.pipelines}
         self._pages = [pipeline for pipeline in loaded.pipelines if pipeline.answers("page")]
 
     @asynccontextmanager
@@ -60,7 +61,13 @@ class Gateway:
         try:
             yield
         finally:
+            self.tell()
             await lives.end()
+
+    def tell(self) -> None:
+        """Tell plugins that observe what they do not know yet."""
+        for each in self._observers.values():
+            each.tell()
 
     async def handle(
         self,
@@ -79,9 +86,11 @@ class Gateway:
         if self._pages and http.method == "GET" and await self._page(http, sink):
             return
         pipeline, http, nowhere = self._mounted(http)
-        record = Record(http, pipeline=pipeline.name, states=self._states[pipeline.name])
+        record = Record(http, pipeline=pipeline.name)
         out = Outlet(sink, record, blame=pipeline.blame)
         around = Around(pipeline, http, record)
+        observers = self._observers[pipeline.name]
+        observers.begun()
         error = refusal or nowhere
         cancelled = True
         try:
@@ -100,6 +109,7 @@ class Gateway:
             for fault in await around.leave(cancelled=cancelled):
                 self._log_fault(record, fault)
             drop_frames(record.error)
+            observers.over(record)
 
     def interrupt(self, error: GatewayError) -> None:
         """End every request that waits for an upstream, or for its turn, with this error."""
@@ -184,6 +194,7 @@ class Gateway:
 
     async def _page(self, http: HTTPRequest, sink: Sink) -> bool:
         """Serve a plugin's own page, if the path is one's; such a request has no record."""
+        self.tell()  # whoever looks at numbers shall see those of all that is over
         try:
             page = next((found for pipeline in self._pages if (found := pipeline.page(http)) is not None), None)
         except FAULTS as fault:

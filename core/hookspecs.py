@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.chat.client import UpstreamClient
     from core.config import Config
     from core.record import Record
+    from core.traffic import Traffic
 
 PROJECT = "hookline"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -121,6 +122,13 @@ class Hooks:
         an exception, `record` says how the request ended. `http.body` is empty: who is refused is not listened to; once
         it is read, `record.http` has it. Of several, the one listed last is the outermost. None: nothing to do for this
         one."""
+
+    @hookspec
+    def observe(self, records: Sequence[Record], traffic: Traffic) -> None:
+        """Requests of a pipeline that are over, several at once and a moment later (a tenth of a second at most), so
+        that none waits for whoever counts or writes; also once a second while any runs, then perhaps without records.
+        `traffic` is what goes on in the pipeline now. For what needs no part in a request: it is much cheaper than
+        `exchange`. All are told, whatever one of them raises."""
 
     @hookspec(firstresult=True)
     def page(self, http: HTTPRequest) -> Page | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
@@ -13,9 +13,6 @@ from core.deltas import Delta, Stop, Usage
 from core.errors import GatewayError
 from core.request import HTTPRequest, Request
 from core.route import Route
-
-if TYPE_CHECKING:
-    from core.balance.state import BackendState
 
 
 @attrs.frozen
@@ -30,7 +27,7 @@ class Missed:
     why: str
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Record:
     """The story of one request, filled in as it goes. Times are seconds of the monotonic clock."""
 
@@ -44,8 +41,6 @@ class Record:
     """The candidate that served, or was asked last."""
     attempts: list[Missed] = attrs.field(factory=list)
     """The candidates before it, and why they did not serve; that one, too, where all failed."""
-    states: Mapping[str, BackendState] = attrs.field(factory=dict, repr=False)
-    """What the process knows of the backends, by name: health, places and queues, as they are at any moment."""
     status: int = 0
     accepted: float = 0.0
     """When the upstream took the request."""

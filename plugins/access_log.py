@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote
 
@@ -54,27 +53,11 @@ class AccessLog:
         self._secrets.update(_configured(config))
 
     @hookimpl
-    def exchange(self, record: Record) -> _Line:
-        """A context around the request, which writes the line on leaving."""
-        return _Line(record, self._log, self._secrets)
-
-
-@attrs.frozen(eq=False)
-class _Line:
-    """The line of one request."""
-
-    record: Record
-    log: Any
-    secrets: set[str]
-
-    async def __aenter__(self) -> None:
-        pass
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        fields = clean(self.record.fields(), [*self.secrets, *_sent(self.record.http)])
-        self.log.log(self.record.level, "request", **fields)
+    def observe(self, records: Sequence[Record]) -> None:
+        """Write a line for each."""
+        for record in records:
+            fields = clean(record.fields(), [*self._secrets, *_sent(record.http)])
+            self._log.log(record.level, "request", **fields)
 
 
 def clean(fields: dict[str, Any], secrets: list[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from core.hookspecs import PROJECT, Hooks
 
 FRONT: Final = ("parse", "route", "serialize")
 BACK: Final = ("call_upstream", "translate_content", "translate_stop")
-_ONLY_FRONT: Final = (*FRONT, "list_models", "exchange", "page")
+_ONLY_FRONT: Final = (*FRONT, "list_models", "exchange", "observe", "page")
 
 
 def hook_names() -> Mapping[str, tuple[str, ...]]:

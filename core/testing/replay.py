@@ -112,6 +112,7 @@ class Replayer:
         sink = _Sink()
         with capture_logs(processors=[structlog.processors.format_exc_info]) as log:
             await self._gateway.handle(http, sink)
+            self._gateway.tell()
         for entry in log:
             need(entry["event"] != "fault", f"the gateway failed:\n{entry.get('exception')}")
         return _reply(sink, answer, next((entry for entry in log if entry["event"] == "request"), {}))

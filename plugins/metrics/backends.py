@@ -39,7 +39,7 @@ class Backends:
         self._gauges: dict[tuple[Metric, str], Value] = {}
 
     def see(self, states: Mapping[str, Any]) -> None:
-        """The backends as they are now: those that the latest request may go to."""
+        """The backends of the latest configuration."""
         self._states = states
 
     def take(self, record: Record) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
+from weakref import WeakSet
 
 import attrs
 
-from core import Record, Usage
+from core import Record, Traffic, Usage
 from plugins.metrics.backends import Backends
 from plugins.metrics.keyed import Keyed
 from plugins.metrics.names import Names
@@ -94,27 +96,32 @@ class Meters:
         self._requests: dict[tuple[str | bool | int, ...], Value] = {}
         self._times: dict[tuple[str, str, bool], Times] = {}
         self._tokens: dict[tuple[str, str], Tokens] = {}
+        self._traffic: WeakSet[Traffic] = WeakSet()
+        """One per pipeline, and after a reload the one before, whose requests may still run."""
         self._in_flight: dict[str, Value] = {}
         self._faults: dict[str, Value] = {}
 
-    def began(self, pipeline: str) -> None:
-        """A request has come."""
-        in_flight = self._in_flight.get(pipeline)
-        if in_flight is None:
-            in_flight = self._in_flight[pipeline] = self._files.value("gauge", IN_FLIGHT, (pipeline,))
-            # There from the first request on, so that the first fault is seen as an increase.
-            self._faults[pipeline] = self._files.value("counter", FAULTS, (pipeline,), suffix="_total")
-        in_flight.add(1)
+    def take(self, records: Sequence[Record], traffic: Traffic) -> None:
+        """Count requests that are over, and see what goes on."""
+        self._see(traffic)
+        for record in records:
+            if record.faults:
+                self._faults[traffic.pipeline].add(record.faults)
+            self._count(record, *self._routed(record))
+            self._keyed.take(record, _outcome(record))
+            self.backends.take(record)
 
-    def ended(self, record: Record) -> None:
-        """A request is over."""
-        pipeline = record.pipeline
-        self._in_flight[pipeline].add(-1)
-        if record.faults:
-            self._faults[pipeline].add(record.faults)
-        self._count(record, *self._routed(record))
-        self._keyed.take(record, _outcome(record))
-        self.backends.take(record)
+    def _see(self, traffic: Traffic) -> None:
+        pipeline = traffic.pipeline
+        if traffic not in self._traffic:
+            self._traffic.add(traffic)
+            self.backends.see(traffic.backends)
+            if pipeline not in self._in_flight:
+                self._in_flight[pipeline] = self._files.value("gauge", IN_FLIGHT, (pipeline,))
+                # There from the first request on, so that the first fault is seen as an increase.
+                self._faults[pipeline] = self._files.value("counter", FAULTS, (pipeline,), suffix="_total")
+        in_flight = self._in_flight[pipeline]
+        in_flight.add(sum(each.running for each in self._traffic if each.pipeline == pipeline) - in_flight.now)
 
     def _routed(self, record: Record) -> tuple[str, str]:
         """Times and tokens of a message, once it is known who serves it; the labels of backend and model."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from functools import partial
-from types import TracebackType
 from typing import ClassVar
 
 import attrs
 import structlog
 
-from core import Config, ConfigError, HTTPRequest, Page, Record, hookimpl
+from core import Config, ConfigError, HTTPRequest, Page, Record, Traffic, hookimpl
 from plugins.metrics.meters import Meters
 from plugins.metrics.port import host_port, refuse_taken, serving
 from plugins.metrics.run import Run
@@ -68,10 +67,10 @@ class Metrics:
         return self._running()
 
     @hookimpl
-    def exchange(self, record: Record) -> _Counted | None:
-        """A context around the request, which counts it on leaving."""
-        meters = self._serves.meters
-        return None if meters is None else _Counted(record, meters)
+    def observe(self, records: Sequence[Record], traffic: Traffic) -> None:
+        """Count them."""
+        if self._serves.meters is not None:
+            self._serves.meters.take(records, traffic)
 
     @hookimpl
     def page(self, http: HTTPRequest) -> Page | None:
@@ -107,20 +106,3 @@ class Metrics:
         except OSError as error:
             structlog.get_logger().warning("metrics cannot be read", why=str(error))
             return Page(b"the metrics cannot be read; the log says why\n", status=500)
-
-
-@attrs.frozen(eq=False)
-class _Counted:
-    """One request."""
-
-    record: Record
-    meters: Meters
-
-    async def __aenter__(self) -> None:
-        self.meters.began(self.record.pipeline)
-        self.meters.backends.see(self.record.states)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.meters.ended(self.record)

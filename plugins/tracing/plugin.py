@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -82,9 +82,17 @@ class Tracing:
 
     @hookimpl
     def exchange(self, record: Record) -> AbstractAsyncContextManager[None] | None:
-        """A context around the request, which makes its span on leaving."""
+        """Where the upstream is told: a context around the request, in which its trace is known."""
         tracer: Tracer | None = self._serves.tracer
-        return None if tracer is None else tracer.begin(record)
+        return tracer.begin(record) if tracer is not None and self.propagate else None
+
+    # First, so that the others find the trace in the record, wherever they are listed.
+    @hookimpl(tryfirst=True)
+    def observe(self, records: Sequence[Record]) -> None:
+        """Make their spans."""
+        tracer: Tracer | None = self._serves.tracer
+        if tracer is not None:
+            tracer.take(records)
 
     @hookimpl(wrapper=True)
     def call_upstream(self) -> Generator[None, UpstreamCall, UpstreamCall]:

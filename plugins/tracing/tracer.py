@@ -7,9 +7,10 @@ word for begins with `hookline.`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 import attrs
 from opentelemetry import context, trace
@@ -28,6 +29,9 @@ KEPT: Final = 500
 
 _LOW: Final = (1 << 64) - 1
 
+Place = tuple[trace.SpanContext, trace.SpanContext | None]
+"""A span's own context and that of its parent, the client's, if it has one."""
+
 
 class Processor(Protocol):
     """Takes finished spans: a SpanProcessor, as far as it is needed here."""
@@ -43,6 +47,8 @@ class Tracer:
     processor: Processor
     ratio: float
     upstreams: Mapping[str, Mapping[str, Any]]
+    known: WeakKeyDictionary[Record, Place] = attrs.field(init=False, factory=WeakKeyDictionary)
+    """The places that were told already."""
     _bound: int = attrs.field(init=False)
     _common: dict[Key, Common] = attrs.field(init=False, factory=dict)
     _ids: RandomIdGenerator = attrs.field(init=False, factory=RandomIdGenerator)
@@ -52,8 +58,12 @@ class Tracer:
     def _bound_of_ratio(self) -> int:
         return TraceIdRatioBased.get_bound_for_rate(self.ratio)
 
-    def begin(self, record: Record) -> Trace:
-        """A context around one request."""
+    def begin(self, record: Record) -> Tracing:
+        """A context around one request that tells its trace: OpenTelemetry's current span is the request's."""
+        return Tracing(self, record)
+
+    def place(self, record: Record) -> Place:
+        """The place of a request's span in its trace, which the record names from now on."""
         parent = self._parent(record)
         if parent is None:
             number = self._ids.generate_trace_id()
@@ -61,20 +71,26 @@ class Tracer:
         else:
             # Whoever began the trace has decided, for all who take part.
             number, flags, state = parent.trace_id, parent.trace_flags, parent.trace_state
-        own = trace.SpanContext(number, self._ids.generate_span_id(), False, flags, state)
-        return Trace(self, record, own, parent)
+        record.trace_id = f"{number:032x}"
+        return trace.SpanContext(number, self._ids.generate_span_id(), False, flags, state), parent
 
-    def end(self, record: Record, own: trace.SpanContext, parent: trace.SpanContext | None) -> None:
-        """Make the span of a request that is over."""
+    def take(self, records: Sequence[Record]) -> None:
+        """Make the spans of requests that are over."""
+        since = time.time_ns() - time.monotonic_ns()
+        for record in records:
+            own, parent = self.known.get(record) or self.place(record)
+            if own.trace_flags.sampled:
+                self.processor.on_end(self._span(record, own, parent, since))
+
+    def _span(self, record: Record, own: trace.SpanContext, parent: trace.SpanContext | None, since: int) -> Span:
         key = key_of(record)
         common = self._common.get(key)
         if common is None:
             if len(self._common) >= KEPT:
                 self._common.clear()
             common = self._common[key] = common_of(record, self.upstreams)
-        since = time.time_ns() - time.monotonic_ns()
         moments = (("accepted", record.accepted), ("first_token", record.first_delta))
-        span = Span(
+        return Span(
             own,
             parent,
             common,
@@ -83,7 +99,6 @@ class Tracer:
             events=tuple([(name, since + int(at * 1e9)) for name, at in moments if at]),
             attributes=own_attributes(record),
         )
-        self.processor.on_end(span)
 
     def forget(self) -> None:
         """What is told of the backends has changed."""
@@ -100,22 +115,18 @@ class Tracer:
 
 
 @attrs.define(eq=False)
-class Trace:
-    """The span of one request. While it runs, OpenTelemetry's current span is this one."""
+class Tracing:
+    """The span of one request while it runs."""
 
     tracer: Tracer
     record: Record
-    own: trace.SpanContext
-    parent: trace.SpanContext | None
     _token: Any = None
 
     async def __aenter__(self) -> None:
-        self.record.trace_id = f"{self.own.trace_id:032x}"
-        self._token = context.attach(trace.set_span_in_context(trace.NonRecordingSpan(self.own)))
+        own, _ = self.tracer.known[self.record] = self.tracer.place(self.record)
+        self._token = context.attach(trace.set_span_in_context(trace.NonRecordingSpan(own)))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         context.detach(self._token)
-        if self.own.trace_flags.sampled:
-            self.tracer.end(self.record, self.own, self.parent)

@@ -156,6 +156,16 @@ class Upstream:
         return Ends()
 
 
+class Prompt(Gateway):
+    """Tells those who observe of each request at once, not in a moment."""
+
+    async def handle(self, *arguments: Any, **more: Any) -> None:
+        try:
+            await super().handle(*arguments, **more)
+        finally:
+            self.tell()
+
+
 def manager(*plugins: object) -> pluggy.PluginManager:
     """A manager that knows the hooks and these plugins."""
     made = pluggy.PluginManager(PROJECT)
@@ -180,7 +190,7 @@ def gateway(
         (pipeline.manager, back.manager),
         (client,),
     )
-    return Gateway(loaded), upstream
+    return Prompt(loaded), upstream
 
 
 @attrs.define

@@ -11,12 +11,11 @@ from core import Candidate, Chunk, HTTPRequest, Request, Route, UpstreamError, h
 from core.balance.state import BackendState
 from core.chat import UpstreamClient
 from core.config import BackendConfig, Config, ServerConfig
-from core.gateway import Gateway
 from core.loader import Loaded
 from core.pipeline import Back, Pipeline
 from core.route import Candidate as _Candidate
 from plugins.access_log import AccessLog
-from tests.core.fakes import Collected, Front, Script, Upstream, manager
+from tests.core.fakes import Collected, Front, Prompt, Script, Upstream, manager
 
 __all__ = ["Several", "answers", "breaks", "fails"]
 
@@ -85,7 +84,7 @@ class Several:
         pipeline = Pipeline("p", ("/api",), manager(Front(), routes, AccessLog(), *front), backs)
         managers = (pipeline.manager, *(back.manager for back in backs.values()))
         config = Config("t", (), configs, server=server or ServerConfig())
-        self.gateway = Gateway(Loaded(config, (pipeline,), managers, tuple(back.client for back in backs.values())))
+        self.gateway = Prompt(Loaded(config, (pipeline,), managers, tuple(back.client for back in backs.values())))
 
     async def ask(self, path: str = "/api/stream", sink: Collected | None = None, client: str = "") -> Collected:
         """The answer to one request."""

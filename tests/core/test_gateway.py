@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from core import Answer, Chunk, GatewayError, HTTPRequest, Page, Request, RequestError, UpstreamError, hookimpl
 from core.config import ServerConfig
-from core.gateway import Gateway, going
-from tests.core.fakes import Collected, Script, TextAnswer, gateway
+from core.gateway import going
+from tests.core.fakes import Collected, Prompt, Script, TextAnswer, gateway
 
 pytestmark = pytest.mark.anyio
 
@@ -189,7 +189,7 @@ async def test_the_longest_mount_wins() -> None:
     (pipeline,) = served.loaded.pipelines
     outer = attrs.evolve(pipeline, name="outer", paths=("/a",))
     inner = attrs.evolve(pipeline, name="inner", paths=("/a/b",))
-    both = Gateway(attrs.evolve(served.loaded, pipelines=(outer, inner)))
+    both = Prompt(attrs.evolve(served.loaded, pipelines=(outer, inner)))
     with capture_logs() as logs:
         for path in ("/a/b/say", "/a/say", "/a/bc/say"):
             await both.handle(HTTPRequest("POST", path), Collected())

@@ -8,7 +8,7 @@ from core.hookspecs import PROJECT, Hooks, hookimpl
 from tests.core.fakes import Front, Upstream, gateway, manager
 
 SIX = ["parse", "route", "serialize", "call_upstream", "translate_content", "translate_stop"]
-BESIDE = ["exchange", "page", "list_models", "check", "lifespan"]
+BESIDE = ["exchange", "observe", "page", "list_models", "check", "lifespan"]
 
 
 def test_the_hooks_are_these() -> None:

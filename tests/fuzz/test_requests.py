@@ -66,7 +66,9 @@ class Stage:
     ) -> Sent:
         async def run() -> Sent:
             async with asyncio.timeout(WITHIN):
-                return await ask(self._app, method, path, headers, body, query)
+                answer = await ask(self._app, method, path, headers, body, query)
+                self._app.gateway.tell()
+                return answer
 
         with capture_logs() as log:
             answer = self._runner.run(run())

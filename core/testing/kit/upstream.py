@@ -87,6 +87,7 @@ class Client:
         body = json.dumps({**REQUEST, **fields}).encode()
         headers = [(b"content-type", b"application/json"), (b"anthropic-version", b"2023-06-01")]
         await self._gateway.handle(HTTPRequest("POST", path, headers=headers, body=body, id="req_kit"), self)
+        self._gateway.tell()
 
     async def has(self, data: bytes) -> None:
         """Wait until these bytes have come."""

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from core import GatewayError, Record, RequestError, Stop, Usage
+from core import GatewayError, Record, RequestError, Stop, Traffic, Usage
 from core.request import HTTPRequest, Request
 from plugins.metrics.meters import Meters
 from plugins.metrics.values import Files
@@ -15,9 +16,7 @@ from tests.plugins.metrics.samples import Samples, answered, parsed, value
 
 def counted(directory: Path, *records: Record, max_models: int = 10) -> Samples:
     meters = Meters(Files(directory, "1-a"), max_models)
-    for record in records:
-        meters.began(record.pipeline)
-        meters.ended(record)
+    meters.take(records, Traffic("p"))
     return page(directory)
 
 
@@ -54,9 +53,21 @@ def test_streams_and_the_others_share_their_tokens(tmp_path: Path) -> None:
 
 def test_a_request_in_flight(tmp_path: Path) -> None:
     meters = Meters(Files(tmp_path, "1-a"), 1)
-    meters.began("p")
-    meters.began("p")
-    assert value(page(tmp_path), "hookline_requests_in_flight", pipeline="p") == 2
+    before, after = Traffic("p", running=2), Traffic("p", running=1)
+    for traffic in (before, after, before, Traffic("q", running=5)):
+        meters.take([], traffic)
+    assert value(page(tmp_path), "hookline_requests_in_flight", pipeline="p") == 3
+    before.running = 0
+    meters.take([], after)
+    assert value(page(tmp_path), "hookline_requests_in_flight", pipeline="p") == 1
+
+
+def test_those_of_a_gateway_that_is_gone_count_no_more(tmp_path: Path) -> None:
+    meters = Meters(Files(tmp_path, "1-a"), 1)
+    meters.take([], Traffic("p", running=2))
+    gc.collect()
+    meters.take([], Traffic("p", running=1))
+    assert value(page(tmp_path), "hookline_requests_in_flight", pipeline="p") == 1
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from core import Config, ConfigError, HTTPRequest
+from core import Config, ConfigError, HTTPRequest, Traffic
 from core.config import PipelineConfig
 from plugins.metrics import Metrics
 from plugins.metrics.scrape import CONTENT_TYPE
@@ -24,17 +24,14 @@ def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
-async def serve_one(plugin: Metrics) -> None:
-    context = plugin.exchange(answered())
-    assert context is not None
-    async with context:
-        pass
+def serve_one(plugin: Metrics) -> None:
+    plugin.observe([answered()], Traffic("p"))
 
 
 async def test_requests_are_on_the_page() -> None:
     plugin = Metrics()
     async with plugin.lifespan():
-        await serve_one(plugin)
+        serve_one(plugin)
         page = plugin.page(SCRAPE)
     assert page is not None
     assert (page.status, page.content_type) == (200, CONTENT_TYPE)
@@ -48,7 +45,7 @@ async def test_other_paths_are_not_its_own() -> None:
 
 async def test_without_a_lifespan_nothing_is_counted() -> None:
     plugin = Metrics()
-    assert plugin.exchange(answered()) is None
+    serve_one(plugin)
     page = plugin.page(SCRAPE)
     assert page is not None
     assert page.status == 503
@@ -59,20 +56,19 @@ async def test_a_reload_neither_fails_nor_resets(overlap: bool) -> None:
     old, new = Metrics(), Metrics(max_models=7)
     running = old.lifespan()
     await running.__aenter__()
-    late = old.exchange(answered())
-    assert late is not None
-    await late.__aenter__()
-    await serve_one(old)
+    late = Traffic("p", running=1)
+    old.observe([answered()], late)
     if not overlap:
         await running.__aexit__(None, None, None)
     async with new.lifespan():
         if overlap:
             await running.__aexit__(None, None, None)
-        await serve_one(new)
+        serve_one(new)
         page = new.page(SCRAPE)
         assert page is not None
         assert value(parsed(page.body), "hookline_requests_in_flight") == 1
-        await late.__aexit__(None, None, None)
+        late.running = 0
+        old.observe([answered()], late)
         page = new.page(SCRAPE)
         assert page is not None
         found = parsed(page.body)
@@ -85,7 +81,7 @@ async def test_with_an_address_of_its_own_it_is_there_alone() -> None:
         bind = f"127.0.0.1:{probe.getsockname()[1]}"
     plugin = Metrics(bind=bind)
     async with plugin.lifespan():
-        await serve_one(plugin)
+        serve_one(plugin)
         assert plugin.page(SCRAPE) is None
         async with httpx.AsyncClient(trust_env=False) as client:
             answer = await client.get(f"http://{bind}/metrics")

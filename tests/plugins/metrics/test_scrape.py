@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core import Traffic
 from plugins.metrics.meters import Meters
 from plugins.metrics.run import Run
 from plugins.metrics.scrape import page_of
@@ -19,8 +20,7 @@ def test_two_seats_are_one_page(tmp_path: Path) -> None:
     runs = [Run.join(tmp_path / "b", "r") for _ in range(2)]
     for run in runs:
         meters = Meters(Files(run.directory, run.seat), 5)
-        meters.began("p")
-        meters.ended(answered())
+        meters.take([answered()], Traffic("p"))
     first, second = (parsed(page_of(run, Sums())) for run in runs)
     assert first.keys() == second.keys()
     assert value(first, "hookline_requests_total", outcome="end_turn") == 2

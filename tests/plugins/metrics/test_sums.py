@@ -5,6 +5,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from core import Traffic
 from plugins.metrics.meters import Meters
 from plugins.metrics.sums import Sums
 from plugins.metrics.values import Files, Metric
@@ -13,10 +14,7 @@ from tests.plugins.metrics.samples import answered, parsed, value
 
 def count(directory: Path, seat: str, *models: str) -> Meters:
     meters = Meters(Files(directory, seat), 10)
-    for model in models:
-        meters.began("p")
-        meters.ended(answered(model, stream=model != "whole"))
-    meters.began("p")
+    meters.take([answered(model, stream=model != "whole") for model in models], Traffic("p", running=1))
     return meters
 
 
@@ -35,9 +33,7 @@ def test_it_is_what_the_library_makes(tmp_path: Path) -> None:
 def test_it_goes_with_the_time(tmp_path: Path) -> None:
     sums, meters = Sums(), count(tmp_path, "1-a", "x")
     assert value(parsed(sums.text(tmp_path).encode()), "hookline_requests_total") == 1
-    meters.ended(answered("x"))
-    meters.began("p")
-    meters.ended(answered("new"))
+    meters.take([answered("x"), answered("new")], Traffic("p"))
     found = parsed(sums.text(tmp_path).encode())
     assert value(found, "hookline_requests_total") == 3
     assert value(found, "hookline_time_to_first_byte_seconds_count", model="x") == 2

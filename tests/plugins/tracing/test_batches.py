@@ -23,8 +23,7 @@ ENDPOINT = "http://user:secret@collector:4318/v1/traces?key=secret"
 
 async def spans() -> list[Span]:
     kept = Kept()
-    async with Tracer(kept, 1.0, {}).begin(answered()):
-        pass
+    Tracer(kept, 1.0, {}).take([answered()])
     return kept.spans
 
 
@@ -102,8 +101,8 @@ async def test_at_the_end_what_waits_is_sent_within_a_bound(hanging: Hanging, mo
     monkeypatch.setattr(batches, "FLUSH", 0.1)
     processor, running = sending(ENDPOINT, {}, "s")
     began = time.monotonic()
-    async with running, Tracer(processor, 1.0, {}).begin(answered()):
-        pass
+    async with running:
+        Tracer(processor, 1.0, {}).take([answered()])
     assert hanging.asked.wait(5)
     assert 0.1 <= time.monotonic() - began < 5
 
@@ -115,8 +114,6 @@ async def test_requests_never_wait_for_a_collector_that_hangs(
     processor, running = sending(ENDPOINT, {}, "s")
     tracer = Tracer(processor, 1.0, {})
     async with running:
-        for _ in range(batches.QUEUE + 2 * batches.BATCH):
-            async with tracer.begin(answered()):
-                pass
+        tracer.take([answered()] * (batches.QUEUE + 2 * batches.BATCH))
         assert hanging.asked.wait(5)
     assert capfd.readouterr() == ("", "")

@@ -20,10 +20,7 @@ async def test_a_request_reaches_the_collector_at_the_end_at_the_latest() -> Non
         tracing = Tracing(endpoint=endpoint, headers={"x-key": Secret("k")}, service_name="mine")
         tracing.check(CONFIG)
         async with tracing.lifespan():
-            context = tracing.exchange(answered())
-            assert context is not None
-            async with context:
-                pass
+            tracing.observe([answered()])
     ((headers, body),) = got
     assert {name.lower(): value for name, value in headers.items()}["x-key"] == "k"
     (span,) = received(body)
@@ -32,7 +29,17 @@ async def test_a_request_reaches_the_collector_at_the_end_at_the_latest() -> Non
 
 
 def test_without_a_lifespan_nothing_is_traced() -> None:
-    assert Tracing().exchange(answered()) is None
+    record = answered()
+    Tracing().observe([record])
+    assert (Tracing(propagate=True).exchange(record), record.trace_id) == (None, "")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("propagate", [True, False])
+async def test_only_who_tells_the_upstream_is_there_while_a_request_runs(propagate: bool) -> None:
+    tracing = Tracing(propagate=propagate, sample_ratio=0.0)
+    async with tracing.lifespan():
+        assert (tracing.exchange(answered()) is not None) is propagate
 
 
 def test_the_secret_does_not_show() -> None:

@@ -13,8 +13,7 @@ pytestmark = pytest.mark.anyio
 
 async def span_of(record: Record, ratio: float = 1.0) -> Span | None:
     kept = Kept()
-    async with Tracer(kept, ratio, {}).begin(record):
-        pass
+    Tracer(kept, ratio, {}).take([record])
     return kept.spans[0] if kept.spans else None
 
 
@@ -34,14 +33,12 @@ async def test_what_is_common_is_made_once_and_kept_in_bounds() -> None:
     tracer = Tracer(kept, 1.0, {})
     for number in range(3):
         record.trace_id = str(number)
-        async with tracer.begin(record):
-            pass
+        tracer.take([record])
     assert len({id(span.common) for span in kept.spans}) == 1
     tracer.forget()
     for number in range(2 * KEPT):
         record.request = Request("message", model=f"m{number}")
-        async with tracer.begin(record):
-            pass
+        tracer.take([record])
     assert len(tracer._common) <= KEPT
     assert len({id(span.common) for span in kept.spans}) == 1 + 2 * KEPT
 
@@ -52,8 +49,7 @@ async def test_what_is_told_of_backends_can_change() -> None:
     for address in ("old", "new"):
         upstreams["b"] = {"server.address": address}
         tracer.forget()
-        async with tracer.begin(answered()):
-            pass
+        tracer.take([answered()])
     assert [span.common.attributes["server.address"] for span in kept.spans] == ["old", "new"]
 
 
@@ -85,13 +81,16 @@ async def test_the_share_that_is_traced(ratio: float, low: int, high: int) -> No
     kept = Kept()
     tracer = Tracer(kept, ratio, {})
     for _ in range(1000):
-        async with tracer.begin(answered()):
-            pass
+        tracer.take([answered()])
     assert low <= len(kept.spans) <= high
 
 
 async def test_it_is_the_current_span_while_it_runs() -> None:
-    record = answered()
-    async with Tracer(Kept(), 1.0, {}).begin(record):
-        assert f"{trace.get_current_span().get_span_context().trace_id:032x}" == record.trace_id
+    record, kept = answered(), Kept()
+    tracer = Tracer(kept, 1.0, {})
+    async with tracer.begin(record):
+        current = trace.get_current_span().get_span_context()
+        assert f"{current.trace_id:032x}" == record.trace_id
+    tracer.take([record])
+    assert kept.spans[0].context == current
     assert not trace.get_current_span().get_span_context().is_valid
