@@ -60,6 +60,7 @@ class Connection(TCPServer):
             raise
         self.writer = Writer(transport, self._wire, self.reader, self.loop)
         self.writer.stall = stall
+        self._wire.writer = self.writer
         try:
             await self.run()
         except OSError:
@@ -79,8 +80,8 @@ class Connection(TCPServer):
             async with TaskGroup(self.loop) as group:
                 self._task_group = group
                 state = ConnectionState(self.state)
-                parts = (self.app, self.config, self.context, group, state, False, *ends, self.protocol_send)
-                self.protocol = Protocols(*parts)
+                parts = (self.context, group, state, False, *ends, self.protocol_send)
+                self.protocol = Protocols(self.app, self.config, *parts, writer=self.writer)
                 await self.protocol.initiate()
                 self._idle()
                 try:
@@ -180,7 +181,18 @@ class _Wire(asyncio.StreamReaderProtocol):
         self.lost = False
         """Whether the transport has closed the connection."""
         self.over = asyncio.Event()
+        self.writer: Writer | None = None
         self._tell = ended
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self.writer is not None:
+            self.writer.full = True
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.writer is not None:
+            self.writer.full = False
 
     def data_received(self, data: bytes) -> None:
         if not self.deaf:

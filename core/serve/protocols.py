@@ -1,4 +1,4 @@
-"""Hypercorn's HTTP/1 and HTTP/2, and where they are too trusting.
+"""HTTP/1 or HTTP/2 for a connection; HTTP/2 is Hypercorn's, less trusting.
 
 Hypercorn 0.18; what is private there is used in this file and in `connection.py` alone.
 """
@@ -13,56 +13,23 @@ from typing import Any, Final
 import h2.errors
 import h2.events
 import h2.exceptions
-import h11
+from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.events import Event as StreamEvent
-from hypercorn.protocol.events import Response, StreamClosed
+from hypercorn.protocol.events import StreamClosed
 from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, BUFFER_LOW_WATER, BufferCompleteError, H2Protocol, StreamBuffer
-from hypercorn.protocol.h11 import H2ProtocolAssumedError, H11Protocol
+from hypercorn.protocol.h11 import H2ProtocolAssumedError
+from hypercorn.typing import AppWrapper
 
+from core.serve.http1 import HTTP1
 from core.serve.settings import for_http2
+from core.serve.writer import Writer
 
 BURST: Final = 200
 """Resets of its own requests that one HTTP/2 client may send at once…"""
 RATE: Final = 20.0
 """… and per second from then on; more is an attack (CVE-2023-44487)."""
-_SENDS: Final = {h11.SEND_BODY, h11.ERROR}
-_SENT: Final = {h11.DONE, h11.MUST_CLOSE}
-
-
-class HTTP1(H11Protocol):
-    """HTTP/1 without two doors for smuggling."""
-
-    async def _create_stream(self, request: h11.Request) -> None:
-        names = [name for name, _ in request.headers]
-        # h11 takes the chunks and forgets the length; what stands before us may have counted by the length.
-        if b"transfer-encoding" in names and (b"content-length" in names or request.http_version < b"1.1"):
-            await self._send_error_response(400)
-            await self.send(Closed())
-            return
-        await super()._create_stream(_without_upgrade(request))
-
-    async def stream_send(self, event: StreamEvent) -> None:
-        """Carry out what the application wants."""
-        if isinstance(event, Response) and self.keep_alive_requests >= self.config.keep_alive_max_requests:
-            # Hypercorn adds it to whatever an application that drains says itself.
-            headers = [header for header in event.headers if header[0] != b"connection"]
-            event = Response(event.stream_id, headers, event.status_code)
-        await super().stream_send(event)
-
-    async def _check_protocol(self, event: h11.Request) -> None:
-        # HTTP/2 for a client that begins with it. No `Upgrade: h2c`: it carries requests past a proxy's rules.
-        if event.method == b"PRI":
-            await super()._check_protocol(event)
-
-
-def _without_upgrade(request: h11.Request) -> h11.Request:
-    """No WebSocket: nothing here speaks it, and Hypercorn leaves a connection open whose handshake it refuses."""
-    if b"upgrade" not in [name for name, _ in request.headers]:
-        return request
-    headers = [(name, value) for name, value in request.headers if name != b"upgrade"]
-    return h11.Request(method=request.method, target=request.target, headers=headers, http_version=request.http_version)
 
 
 class Buffer(StreamBuffer):
@@ -147,16 +114,21 @@ class HTTP2(H2Protocol):
 class Protocols(ProtocolWrapper):
     """HTTP/1, or HTTP/2 from the moment on that the client's first bytes say so."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.protocol = HTTP1(*self._parts(self.config))
+    protocol: HTTP1 | HTTP2  # type: ignore[assignment]  # Hypercorn's own would be its HTTP/1
+
+    def __init__(self, app: AppWrapper, config: Config, *shared: Any, writer: Writer) -> None:
+        # Not Hypercorn's, which would make its own HTTP/1 first.
+        self._app = app
+        self._config = config
+        self._shared = shared
+        self.protocol = HTTP1(app, config, *shared, writer=writer)
 
     async def handle(self, event: Event) -> None:
         """Take bytes from the client, or the news that it has left."""
         try:
             await self.protocol.handle(event)
         except H2ProtocolAssumedError as assumed:
-            self.protocol = HTTP2(*self._parts(for_http2(self.config)))
+            self.protocol = HTTP2(self._app, for_http2(self._config), *self._shared)
             await self.protocol.initiate()
             await self.protocol.handle(RawData(assumed.data))
 
@@ -168,12 +140,4 @@ class Protocols(ProtocolWrapper):
     @property
     def unread(self) -> bool:
         """Whether the client has sent, or is still sending, what nobody will read."""
-        if not isinstance(self.protocol, HTTP1):
-            return False
-        connection = self.protocol.connection
-        state = connection.their_state
-        return state in _SENDS or (state in _SENT and bool(connection.trailing_data[0]))
-
-    def _parts(self, config: Any) -> tuple[Any, ...]:
-        shared = (self.context, self.task_group, self.state, self.ssl, self.client, self.server, self.send)
-        return (self.app, config, *shared)
+        return isinstance(self.protocol, HTTP1) and self.protocol.unread

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import attrs
 
+from core.last_good import LastGood
+
 if TYPE_CHECKING:
     from hypercorn.config import Config
 
 WorkerClass = Literal["uvloop", "asyncio"]
 
 HEADERS: Final = 64 * 1024
-"""Bytes of a request's line and headers; over HTTP/1 what comes in the same read as their end may be beyond."""
+"""Bytes of a request's line and headers; over HTTP/1 also of its trailers and chunk extensions."""
 STALL_MARGIN: Final = 5.0
 """Seconds that the application has to cut a stalled client in order, before its connection is."""
 
@@ -33,13 +35,15 @@ class ServerOptions:
     keep_alive: float = 75.0
     application: str = "core.app:app"
     """MODULE:NAME of what the workers serve, a `core.serve.worker.Application`."""
+    last_good: LastGood | None = attrs.field(default=None, eq=False)
+    """What the workers served last, for those that begin later."""
 
 
 def protocol_config(options: ServerOptions) -> Config:
     """The configuration of Hypercorn's protocols. It is one worker's own: draining changes it."""
-    from hypercorn.config import Config  # noqa: PLC0415  the master reads this module, too, and needs no Hypercorn
+    from core.serve.dated import Dated  # noqa: PLC0415  the master reads this module, too, and needs no Hypercorn
 
-    config = Config()
+    config = Dated()
     # Over it the answer is a 431. Large enough for the longest tokens and beta lists that clients send.
     config.h11_max_incomplete_size = HEADERS
     config.h2_max_header_list_size = HEADERS
@@ -50,7 +54,8 @@ def protocol_config(options: ServerOptions) -> Config:
     config.keep_alive_max_requests = 1000
     # HTTP/2: requests that run at once on one connection.
     config.h2_max_concurrent_streams = 100
-    # Pieces of a request's body (64 KiB each at most) that wait for the application; beyond, the socket is not read.
+    # HTTP/2: pieces of a request's body (64 KiB each at most) that wait for the application; beyond, the socket is not
+    # read.
     config.max_app_queue_size = 10
     config.backlog = options.backlog
     # What serves is nobody's business.

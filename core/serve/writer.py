@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 
 
 class Writer(asyncio.StreamWriter):
     """A writer that aborts the connection when the client takes nothing for `stall` seconds."""
 
     stall: float
+    full = False
+    """Whether more waits for the client than should: whoever writes shall `drain`."""
+
+    def say(self, data: bytes) -> None:
+        """Write a few bytes, to whoever is still there."""
+        with suppress(RuntimeError):  # uvloop's, of a closed transport
+            self.transport.write(data)
 
     async def drain(self) -> None:
         """Wait until there is room. Raises ConnectionError when the client stalls or is gone."""

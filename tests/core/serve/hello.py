@@ -65,6 +65,13 @@ class Hello:
             return
         if path == "/die":
             os.kill(os.getpid(), signal.SIGKILL)
+        elif path == "/burst":  # many pieces, after a while
+            await _begin(send)
+            await self.draining.wait()
+            for _ in range(20):
+                await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})
+                await asyncio.sleep(0)
+            await send({"type": "http.response.body", "body": b"last"})
         elif path in {"/drain", "/forever", "/never", "/flood"}:
             await self._stream(path, receive, send)
         elif path == "/half":  # forgets to end

@@ -4,13 +4,16 @@ import asyncio
 import socket
 import struct
 import time
+from contextlib import suppress
 from typing import Any
 
 import h2.events
 import pytest
+from hypercorn.asyncio.tcp_server import MAX_RECV
 from structlog.testing import capture_logs
 
 from core.serve import connection, reception
+from core.serve.http1 import HTTP1
 from core.serve.protocols import Protocols
 from core.serve.settings import ServerOptions
 from tests.core.serve.served import HTTP2, WITHIN, Client, request, serving, true
@@ -82,6 +85,57 @@ async def test_a_client_that_takes_nothing_is_cut() -> None:
         async with asyncio.timeout(WITHIN):
             await served.app.left.wait()
         client.socket.close()
+
+
+async def test_for_a_client_that_takes_nothing_little_waits() -> None:
+    async with serving() as served:
+        client = await served.connect(SO_RCVBUF=4096)
+        await client.send(request("/flood"))
+        await client.until(b"first")
+        (one,) = served.reception.connections
+        await true(lambda: one.writer.full)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert one.writer.transport.get_write_buffer_size() < 1_000_000
+        seen = len(await client.receive())
+        while seen < 20_000_000:  # it goes on once it is taken
+            seen += len(await client.receive())
+        client.socket.close()
+        async with asyncio.timeout(WITHIN):
+            await served.app.left.wait()
+
+
+async def test_of_a_client_that_sends_behind_its_request_little_is_read() -> None:
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(request("/forever"))
+        await client.until(b"first")
+        sending = asyncio.create_task(client.send(request("/x") * 500_000))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(sending), 0.3)
+        (one,) = served.reception.connections
+        assert isinstance(one.protocol.protocol, HTTP1)
+        assert len(one.protocol.protocol._requests.rest) <= MAX_RECV
+        assert [path for _, path in served.app.seen] == ["/forever"]
+        sending.cancel()
+        client.socket.close()
+
+
+async def test_an_answer_that_only_the_end_would_end_is_reset_when_it_is_not_whole() -> None:
+    async with serving() as served:
+        client = await served.connect()
+        await client.send(b"POST /half HTTP/1.0\r\n\r\n")
+        ends: list[bytes | None] = [None]
+        with suppress(ConnectionResetError):
+            while ends[-1] != b"":
+                ends.append(await asyncio.get_running_loop().sock_recv(client.socket, 100))
+        assert b"" not in ends
+        client.socket.close()
+
+
+async def test_one_in_chunks_has_no_last_one_then() -> None:
+    async with serving() as served:
+        assert (await served.ask(request("/half"))).endswith(b"\r\n6\r\nfirst \r\n")
 
 
 @pytest.mark.parametrize("reset", [False, True])
@@ -167,6 +221,20 @@ async def test_a_client_that_still_sends_gets_the_answer_and_no_reset() -> None:
             await client.send(b"x" * 1_000_000)
         assert (await client.rest()).endswith(b"early")
         await true(lambda: not served.reception.connections)
+
+
+async def test_a_flood_to_one_that_resets_is_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    async with serving() as served:
+        for _ in range(5):
+            served.app.draining.clear()
+            client = await served.connect()
+            await client.send(request("/burst"))
+            await client.until(b"first")
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.socket.close()
+            served.app.begin_drain()  # it writes before anybody has told it
+            await true(lambda: not served.reception.connections)
+    assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("reset", [False, True])

@@ -42,3 +42,20 @@ async def test_a_slow_client_is_no_stalled_one() -> None:
         await writer._moving(wait)
     assert (transport.sizes, transport.aborted) == ([], True)
     never.cancel()
+
+
+async def test_to_a_closed_transport_nothing_is_said() -> None:
+    said: list[bytes] = []
+
+    class Closing(Transport):
+        def write(self, data: bytes) -> None:
+            said.append(data)
+            if len(said) > 1:
+                raise RuntimeError("the handler is closed")
+
+    reader = asyncio.StreamReader()
+    writer = Writer(cast("Any", Closing()), asyncio.StreamReaderProtocol(reader), reader, asyncio.get_running_loop())
+    writer.say(b"one")
+    writer.say(b"two")
+    assert said == [b"one", b"two"]
+    assert not writer.full
