@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import select
 import stat
@@ -68,8 +69,9 @@ class Lines:
 
     def _send(self) -> None:
         self._due = False
-        if self._size + len(self._waiting) <= AT_ONCE and not self._writing.locked() and _takes(self._file):
-            self._write()
+        while self._waiting and not (self._lost or self._writing.locked()) and self._write(_room(self._file)):
+            pass
+        if not self._waiting:
             return
         if self._thread is None:
             # A daemon: a reader who stalls for ever shall not hold up the end.
@@ -83,32 +85,35 @@ class Lines:
             self._called.clear()
             self._write()
 
-    def _write(self) -> None:
+    def _write(self, room: float = math.inf) -> bool:
+        """Write what waits, or as many lines of it as are not larger than the room; whether there were any."""
         with self._writing:
-            lines = []
-            while self._waiting:
+            lines, size = [], 0
+            while self._waiting and (size := size + len(self._waiting[0]) + 1) <= room:
                 lines.append(self._waiting.popleft())
-            lost, self._lost = self._lost, 0
-            if lost:
-                lines.append(orjson.dumps({"event": "log lines lost", "count": lost, "level": "warning"}))
+            if room == math.inf:
+                lost, self._lost = self._lost, 0
+                if lost:
+                    lines.append(orjson.dumps({"event": "log lines lost", "count": lost, "level": "warning"}))
             if lines:
                 lines.append(b"")
                 with suppress(OSError, ValueError):
                     _write_all(self._file, b"\n".join(lines))
             self._size = sum(map(len, list(self._waiting)))
+        return bool(lines)
 
 
-def _takes(file: IO[bytes]) -> bool:
-    """Whether so much can be written without waiting for a reader."""
+def _room(file: IO[bytes]) -> float:
+    """Bytes that can be written without waiting for a reader."""
     try:
         number = file.fileno()
         if stat.S_ISREG(os.fstat(number).st_mode):
-            return True
+            return math.inf
         poll = select.poll()
         poll.register(number, select.POLLOUT)
-        return bool(poll.poll(0))
+        return AT_ONCE if poll.poll(0) else 0
     except (AttributeError, OSError, ValueError):  # no file of the system's
-        return True
+        return math.inf
 
 
 def _write_all(file: IO[bytes], data: bytes) -> None:

@@ -78,7 +78,7 @@ class Tracer:
         """Make the spans of requests that are over."""
         since = time.time_ns() - time.monotonic_ns()
         for record in records:
-            own, parent = self.known.get(record) or self.place(record)
+            own, parent = (self.known and self.known.get(record)) or self.place(record)
             if own.trace_flags.sampled:
                 self.processor.on_end(self._span(record, own, parent, since))
 

@@ -45,6 +45,27 @@ async def test_lines_of_a_loop_go_together_and_in_their_order(pipe: tuple[int, i
     assert data == b"".join(b"%d\n" % number for number in range(100))
 
 
+@pytest.mark.parametrize("size", [10, 100, lines.AT_ONCE - 1])
+async def test_many_lines_need_no_thread(pipe: tuple[int, io.FileIO], size: int) -> None:
+    found = Lines(pipe[1])
+    sent = [b"%0*d" % (size, number) for number in range(12)]
+    for line in sent:
+        found.msg(line)
+    await asyncio.sleep(0)
+    assert os.read(pipe[0], 65536).splitlines() == sent
+    assert found._thread is None
+
+
+async def test_a_file_needs_none_either(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb", buffering=0) as file:
+        found = Lines(file)
+        for _ in range(100):
+            found.msg(b"x" * 10_000)
+        await asyncio.sleep(0)
+        assert (tmp_path / "log").stat().st_size == 100 * 10_001
+        assert found._thread is None
+
+
 async def test_the_end_writes_what_waits(pipe: tuple[int, io.FileIO]) -> None:
     found = Lines(pipe[1])
     found.msg(b"last")
