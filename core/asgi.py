@@ -16,7 +16,7 @@ from core.about import about
 from core.config import ServerConfig
 from core.config_file import ConfigFile
 from core.cut import Cut
-from core.door import Receive, path_of, read_body
+from core.door import GONE, Receive, path_of, read_body
 from core.errors import GatewayError, RequestError
 from core.gateway import Gateway, going
 from core.generations import Generations
@@ -178,7 +178,11 @@ class ASGIApp:
             try:
                 found = await read_body(scope["headers"], receive, gateway.server)
             finally:
-                watch = asyncio.get_running_loop().create_task(_watch(receive, sink))
+                gone = scope.get("extensions", {}).get(GONE)
+                if gone is not None:
+                    gone["tell"](sink.leave)
+                else:
+                    watch = asyncio.get_running_loop().create_task(_watch(receive, sink))
             sink.close = http1 and self.leaving
             sink.gone = sink.gone or found is None
             return found

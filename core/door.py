@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from core.config import ServerConfig
 from core.cut import Cut
 from core.errors import RequestError
 from core.sink import Event
+
+GONE: Final = "hookline.gone"
+"""An extension of ASGI's scope, where the server has it: `tell`, which takes what is to be called when the client
+leaves. A task for each request that waits for that news costs more than all else at the door."""
 
 Receive = Callable[[], Awaitable[Event]]
 """ASGI's `receive`."""

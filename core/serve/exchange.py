@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from core.serve.answers import CONTINUE, Answer, Headers
@@ -53,6 +54,7 @@ class Exchange:
         self._all_came = head.length == 0
         self._all_told = False
         self._news = asyncio.Event()
+        self._tell: Callable[[], None] | None = None
 
     def feed(self, piece: bytes, complete: bool) -> None:
         """A piece of the body has come; the last one when it is `complete`."""
@@ -66,6 +68,15 @@ class Exchange:
         """The client has left, or is not to get any more."""
         self.gone = True
         self._news.set()
+        tell, self._tell = self._tell, None
+        if tell is not None:
+            tell()
+
+    def when_gone(self, tell: Callable[[], None]) -> None:
+        """Call this when the client leaves before it has its whole answer; at once if it has left."""
+        self._tell = tell
+        if self.gone:
+            self.leave()
 
     async def receive(self) -> dict[str, Any]:
         """ASGI's: the body as it comes, in whatever has gathered; then, and only then, that the client is gone."""
@@ -99,6 +110,7 @@ class Exchange:
                 await self._owner.lost()
         if not more and not self.gone:
             self.over = True
+            self._tell = None  # it may hold what holds this
             self._news.set()
             await self._owner.answered()
 

@@ -16,6 +16,7 @@ from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.typing import AppWrapper, ConnectionState, TaskGroup, WorkerContext
 
+from core.door import GONE
 from core.serve.answers import Headers, refusal
 from core.serve.exchange import HELD, Exchange
 from core.serve.heads import Head, RefusedError
@@ -140,11 +141,11 @@ class HTTP1:
         await self._send(_BUSY)
         self._served += 1
         self._exchange = exchange = Exchange(head, self._writer, self)
-        self._task_group.spawn(self._run, exchange, self._scope(head))
+        self._task_group.spawn(self._run, exchange, self._scope(head, exchange))
         await self._context.mark_request()
         return exchange
 
-    def _scope(self, head: Head) -> dict[str, Any]:
+    def _scope(self, head: Head, exchange: Exchange) -> dict[str, Any]:
         path, _, query = head.target.partition(b"?")
         return {
             "type": "http",
@@ -160,7 +161,7 @@ class HTTP1:
             "client": self._ends[0],
             "server": self._ends[1],
             "state": self._state.copy(),
-            "extensions": {},
+            "extensions": {GONE: {"tell": exchange.when_gone}},
         }
 
     async def _run(self, exchange: Exchange, scope: Any) -> None:

@@ -19,6 +19,7 @@ from core import Chunk, hookimpl
 from core.asgi import ASGIApp
 from core.config import ServerConfig
 from core.config_file import ConfigFile
+from core.door import GONE
 from core.gateway import Gateway
 from tests.core.fakes import gateway
 from tests.core.samples import write
@@ -119,7 +120,10 @@ async def test_a_client_that_leaves_while_sending_gets_nothing() -> None:
 
 @pytest.mark.parametrize("path", ["/api/say", "/api/stream"])
 @pytest.mark.parametrize("spoken", [True, False])
-async def test_a_client_that_leaves_ends_the_upstream_call(path: str, spoken: bool) -> None:
+@pytest.mark.parametrize("server_tells", [True, False])
+async def test_a_client_that_leaves_ends_the_upstream_call(path: str, spoken: bool, server_tells: bool) -> None:
+    tells: list[Callable[[], None]] = []
+    more = {"extensions": {GONE: {"tell": tells.append}}} if server_tells else {}
     reached = anyio.Event()
 
     async def stuck() -> AsyncIterator[list[Chunk]]:
@@ -132,10 +136,12 @@ async def test_a_client_that_leaves_ends_the_upstream_call(path: str, spoken: bo
     peer = Peer(data(b""))
     with capture_logs() as logs, anyio.fail_after(5):
         async with anyio.create_task_group() as group:
-            group.start_soon(ASGIApp(served), scope(path), peer.receive, peer.send)
+            group.start_soon(ASGIApp(served), scope(path, **more), peer.receive, peer.send)
             await reached.wait()
             assert upstream.log == ["open"]
-            peer.left.set()
+            assert len(tells) == server_tells
+            for tell in tells or [peer.left.set]:
+                tell()
     assert upstream.log == ["open", "closed"]
     assert logs[-1]["left"] is True
 

@@ -66,7 +66,7 @@ def test_of_a_hook_that_all_answer_one_answer_is_a_list() -> None:
         def list_models(self) -> list[str]:
             return ["m"]
 
-    arguments = {"http": PAGE, "request": None, "clients": {}}
+    arguments: dict[str, Any] = {"http": PAGE, "request": None, "clients": {}}
     assert call_hook(manager(Knows()), "list_models", "test", arguments) == [["m"]]
 
 

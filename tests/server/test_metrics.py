@@ -45,6 +45,12 @@ def requests(url: str) -> float:
     return value(scrape(url), "hookline_requests_total", pipeline="watched", status="200")
 
 
+def all_are_counted(url: str, wanted: int) -> None:
+    """Soon, and then in each worker's page."""
+    wait_until(lambda: requests(url) == wanted)
+    assert {requests(url) for _ in range(6)} == {wanted}
+
+
 def runs(directory: Path) -> list[Path]:
     return list(directory.glob("hookline-metrics-*/*"))
 
@@ -57,16 +63,16 @@ def counting(run: Path) -> int:
 def test_two_workers_of_hookline_serve(tmp_path: Path) -> None:
     with serve(tmp_path, "--workers", "2", tables=TABLES, environ={"TMPDIR": str(tmp_path)}) as served:
         (run,) = runs(tmp_path)
+        total = 0
         while counting(run) < 2:
             ask(served.url)
-        total = requests(served.url)
-        assert total % REQUESTS == 0
-        assert {requests(served.url) for _ in range(6)} == {total}
+            total += REQUESTS
+            all_are_counted(served.url, total)
         kill_one(served)
         assert requests(served.url) == total
         wait_until(lambda: value(scrape(served.url), "hookline_workers") == 2)
         ask(served.url)
-        assert {requests(served.url) for _ in range(6)} == {total + REQUESTS}
+        all_are_counted(served.url, total + REQUESTS)
         reload(served, tmp_path)
         assert {requests(served.url) for _ in range(6)} == {total + REQUESTS}
         assert value(scrape(served.url), "hookline_requests_in_flight") == 0
@@ -93,7 +99,7 @@ def test_two_workers_of_hypercorn(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with gateway.running(tmp_path, TABLES, "--workers", "2") as served:
         wait_until(lambda: value(scrape(served.url), "hookline_workers") == 2)
         ask(served.url)
-        assert {requests(served.url) for _ in range(6)} == {REQUESTS}
+        all_are_counted(served.url, REQUESTS)
         served.end(signal.SIGTERM)
     # Hypercorn may cut a worker's last moment short. What that leaves goes with the next run.
     Run.join(tmp_path / f"hookline-metrics-{os.getuid()}", "next").leave()
@@ -106,7 +112,7 @@ def test_an_address_of_its_own(tmp_path: Path) -> None:
     tables = f'{TABLES}[metrics]\nbind = "{bind}"\n'
     with serve(tmp_path, "--workers", "2", tables=tables, environ={"TMPDIR": str(tmp_path)}) as served:
         ask(served.url)
-        assert {requests(f"http://{bind}") for _ in range(6)} == {REQUESTS}
+        all_are_counted(f"http://{bind}", REQUESTS)
         assert httpx.get(f"{served.url}/metrics", timeout=20).status_code == 404
         (tmp_path / "other").mkdir()
         with serve(tmp_path / "other", tables=tables, environ={"TMPDIR": str(tmp_path)}) as other:

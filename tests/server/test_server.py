@@ -183,7 +183,11 @@ async def test_one_line_per_request(served: GatewayProcess, upstream: MockUpstre
     play(upstream, UpstreamReply.answer(HELLO, stream=True))
     async with httpx.AsyncClient(base_url=served.url) as client:
         reply = await client.post("/v1/messages", json=body(stream=True), headers={"x-api-key": "sk-secret-1"})
-    mine = [line async for line in read_lines(served.log) if line.get("id") == reply.headers["request-id"]]
+    mine: list[dict[str, Any]] = []
+    with anyio.fail_after(10):
+        while not mine:  # it comes in a moment, with those of others
+            await anyio.sleep(0.01)
+            mine = [line async for line in read_lines(served.log) if line.get("id") == reply.headers["request-id"]]
     assert len(mine) == 1
     assert (mine[0]["model"], mine[0]["backend"], mine[0]["stop_reason"]) == ("m", "up", "end_turn")
     assert b"sk-secret" not in served.log.read_bytes()

@@ -8,8 +8,8 @@ import pytest
 from core import hookimpl
 from core.config import Secret
 from core.errors import ConfigError
-from core.loader.assemble import Loaded, join, load
 from core.hook_call import call_hook
+from core.loader.assemble import Loaded, join, load
 from core.request import HTTPRequest, Request
 from core.route import Route
 from tests.core import samples

@@ -71,6 +71,29 @@ async def test_an_empty_body_comes_once() -> None:
     assert await waiting[1] == GONE
 
 
+@pytest.mark.parametrize("late", [True, False])
+async def test_who_wants_to_know_is_told_once_that_the_client_left(late: bool) -> None:
+    exchange, _, _ = made()
+    told: list[str] = []
+    if late:
+        exchange.leave()
+    exchange.when_gone(lambda: told.append("gone"))
+    assert told == (["gone"] if late else [])
+    exchange.leave()
+    exchange.leave()
+    assert told == ["gone"]
+
+
+async def test_who_has_the_whole_answer_does_not_leave() -> None:
+    exchange, _, _ = made()
+    told: list[str] = []
+    exchange.when_gone(lambda: told.append("gone"))
+    await exchange.send(START)
+    await exchange.send(body(b"x"))
+    exchange.leave()
+    assert told == []
+
+
 async def test_the_end_may_come_without_bytes() -> None:
     exchange, _, _ = made(length=None)
     exchange.feed(b"x", complete=False)

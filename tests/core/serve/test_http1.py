@@ -12,6 +12,7 @@ from hypercorn.protocol.h11 import H2ProtocolAssumedError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.door import GONE
 from core.serve.exchange import HELD
 from core.serve.settings import ServerOptions, protocol_config
 from tests.core.serve.direct import Direct, direct, echo, reply, settle
@@ -68,6 +69,7 @@ async def test_an_application_sees_what_asgi_says() -> None:
     async with direct(app, state=state) as served:
         await served.give(b"GET /a%20b%2Fc?d=%20 HTTP/1.1\r\nHost: h\r\nX-Y: z\r\n\r\n")
         await settle()
+    assert callable(scopes[0]["extensions"].pop(GONE)["tell"])
     assert scopes == [
         {
             "type": "http",
