@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 import pluggy
@@ -71,9 +72,17 @@ def load(config: Config, environ: Mapping[str, str] | None = None, previous: Loa
     return Loaded(config, pipelines, tuple(managers.values()), tuple(clients.values()), places.made)
 
 
+class Manager(pluggy.PluginManager):
+    """pluggy's, but without the hooks that a plugin says it does not need as it is set up: its `unused`, by name."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
+        """The options of the hook that this attribute of the plugin is; None: it is none."""
+        return None if name in getattr(plugin, "unused", ()) else super().parse_hookimpl_opts(plugin, name)
+
+
 def join(*places: Plugins) -> pluggy.PluginManager:
     """The plugins registered in order, so that the last is asked first and wraps the others. Raises TableError."""
-    manager = pluggy.PluginManager(PROJECT)
+    manager = Manager(PROJECT)
     manager.add_hookspecs(Hooks)
     for plugins in places:
         for name, plugin in plugins.items():

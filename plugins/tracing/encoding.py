@@ -11,16 +11,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Final
-from weakref import WeakKeyDictionary
+from typing import Any, ClassVar, Final
 
 from opentelemetry.proto.common.v1 import common_pb2 as values
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1 import trace_pb2 as otlp
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
 from plugins.tracing.protobuf import BYTES, FIXED32, FIXED64, VARINT, field, tag, varint
-from plugins.tracing.spans import Common, Span
+from plugins.tracing.spans import KEPT, Common, Span
 
 _KINDS: Final = {SpanKind.CLIENT: otlp.Span.SPAN_KIND_CLIENT, SpanKind.SERVER: otlp.Span.SPAN_KIND_SERVER}
 
@@ -30,6 +29,7 @@ _KNOWN: Final = 0x100
 _REMOTE: Final = 0x200
 """Span flag: it is."""
 
+_IN_SCOPE: Final = tag(otlp.ScopeSpans.SPANS_FIELD_NUMBER, BYTES)
 _TRACE: Final = tag(otlp.Span.TRACE_ID_FIELD_NUMBER, BYTES) + varint(16)
 _SPAN: Final = tag(otlp.Span.SPAN_ID_FIELD_NUMBER, BYTES) + varint(8)
 _FLAGS: Final = tag(otlp.Span.FLAGS_FIELD_NUMBER, FIXED32)
@@ -44,23 +44,32 @@ _HEAD: Final = struct.Struct("2s16s2s8s")
 _TIMES: Final = struct.Struct("<2sIsQsQ")
 
 
+class Encoded(bytes):
+    """A span in protobuf. Thousands may wait for the collector, and as bytes they are small."""
+
+    __slots__ = ()
+
+    context: ClassVar = SpanContext(1, 1, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    """The SDK's queue asks each span whether it is sampled."""
+
+
 class Encoder:
     """Encodes spans of one service: its resource is `resource`, its instrumentation `scope` of this `version`."""
 
     def __init__(self, resource: dict[str, Any], scope: str, version: str) -> None:
-        self._kept: WeakKeyDictionary[Common, bytes] = WeakKeyDictionary()
+        self._kept: dict[Common, bytes] = {}
         told = Resource(attributes=_pairs(resource.items()))
         self._resource: bytes = otlp.ResourceSpans(resource=told).SerializeToString()
         scoped = otlp.ScopeSpans(scope=values.InstrumentationScope(name=scope, version=version))
         self._scope: bytes = scoped.SerializeToString()
 
-    def request(self, spans: Sequence[Span]) -> bytes:
+    def request(self, spans: Sequence[Encoded]) -> bytes:
         """The body of a request to the collector: an ExportTraceServiceRequest."""
-        encoded = [field(otlp.ScopeSpans.SPANS_FIELD_NUMBER, self._span(span)) for span in spans]
-        scoped = b"".join((self._scope, *encoded))
+        scoped = b"".join((self._scope, *spans))
         return field(1, self._resource + field(otlp.ResourceSpans.SCOPE_SPANS_FIELD_NUMBER, scoped))
 
-    def _span(self, span: Span) -> bytes:
+    def span(self, span: Span) -> Encoded:
+        """A span as a part of a request."""
         own, parent = span.context, span.parent
         flags = own.trace_flags | _KNOWN | (_REMOTE if parent is not None else 0)
         parts = [
@@ -74,7 +83,8 @@ class Encoder:
             parts.append(field(otlp.Span.TRACE_STATE_FIELD_NUMBER, own.trace_state.to_header().encode()))
         if parent is not None:
             parts.append(field(otlp.Span.PARENT_SPAN_ID_FIELD_NUMBER, parent.span_id.to_bytes(8, "big")))
-        return b"".join(parts)
+        data = b"".join(parts)
+        return Encoded(_IN_SCOPE + varint(len(data)) + data)
 
     def _common(self, common: Common) -> bytes:
         encoded = self._kept.get(common)
@@ -83,6 +93,8 @@ class Encoder:
             made = otlp.Span(name=name, kind=_KINDS[common.kind], attributes=pairs)
             if common.is_error:
                 made.status.code = otlp.Status.STATUS_CODE_ERROR
+            if len(self._kept) >= KEPT:
+                self._kept.clear()
             encoded = self._kept[common] = made.SerializeToString()
         return encoded
 

@@ -55,6 +55,11 @@ class Tracing:
     """Whether the upstream is told the trace, by the header traceparent: for engines that trace, too."""
     _serves: _Serves = attrs.field(init=False, repr=False, factory=_Serves)
 
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The hooks that are for `propagate` alone: each would cost every request something."""
+        return () if self.propagate else ("exchange", "call_upstream")
+
     @hookimpl
     def check(self, config: Config) -> None:
         """Refuse to start without OpenTelemetry, or with an endpoint that is none. Raises ConfigError."""
@@ -84,7 +89,7 @@ class Tracing:
     def exchange(self, record: Record) -> AbstractAsyncContextManager[None] | None:
         """Where the upstream is told: a context around the request, in which its trace is known."""
         tracer: Tracer | None = self._serves.tracer
-        return tracer.begin(record) if tracer is not None and self.propagate else None
+        return None if tracer is None else tracer.begin(record)
 
     # First, so that the others find the trace in the record, wherever they are listed.
     @hookimpl(tryfirst=True)

@@ -15,6 +15,9 @@ from opentelemetry.trace import SpanContext, SpanKind
 
 from core import Record, Request
 
+KEPT: Final = 500
+"""Sorts of requests that are kept in mind."""
+
 LONGEST: Final = 256
 """Characters of a name in a span."""
 

@@ -19,13 +19,10 @@ from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from core import Record
-from plugins.tracing.spans import Common, Key, Span, common_of, key_of, own_attributes
+from plugins.tracing.spans import KEPT, Common, Key, Span, common_of, key_of, own_attributes
 
 SAMPLED: Final = trace.TraceFlags(trace.TraceFlags.SAMPLED)
 UNSAMPLED: Final = trace.TraceFlags(trace.TraceFlags.DEFAULT)
-
-KEPT: Final = 500
-"""Sorts of requests that are kept in mind."""
 
 _LOW: Final = (1 << 64) - 1
 

@@ -268,3 +268,21 @@ def test_what_is_kept_is_checked_in_the_new_company(tmp_path: Path) -> None:
     load(config_of(tmp_path, PIPELINE + BACKEND), {}, first)
     plugin: Any = first.pipelines[0].manager.get_plugin(f"{HERE}:Front")
     assert len(plugin.seen) == 2
+
+
+def test_a_hook_that_a_plugin_does_not_need_is_not_called() -> None:
+    class Sometimes:
+        def __init__(self, *unused: str) -> None:
+            self.unused = unused
+
+        @hookimpl
+        def page(self, http: HTTPRequest) -> str:
+            return http.path
+
+        @hookimpl
+        def exchange(self) -> None:
+            raise AssertionError
+
+    manager = join({"a": Sometimes("exchange"), "b": Sometimes("exchange", "page")})
+    assert manager.hook.exchange.get_hookimpls() == []
+    assert [each.plugin_name for each in manager.hook.page.get_hookimpls()] == ["a"]

@@ -11,8 +11,7 @@ from structlog.testing import capture_logs
 
 from plugins.tracing import batches
 from plugins.tracing.batches import Exporter, sending
-from plugins.tracing.encoding import Encoder
-from plugins.tracing.spans import Span
+from plugins.tracing.encoding import Encoded, Encoder
 from plugins.tracing.tracer import Tracer
 from tests.plugins.tracing.samples import Kept, answered, received
 
@@ -21,10 +20,15 @@ pytestmark = pytest.mark.anyio
 ENDPOINT = "http://user:secret@collector:4318/v1/traces?key=secret"
 
 
-async def spans() -> list[Span]:
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "PAUSE", 0.0)
+
+
+async def spans() -> list[Encoded]:
     kept = Kept()
     Tracer(kept, 1.0, {}).take([answered()])
-    return kept.spans
+    return [Encoder({}, "s", "1").span(span) for span in kept.spans]
 
 
 class Collector(httpx.BaseTransport):
@@ -56,19 +60,42 @@ async def test_what_is_sent() -> None:
 
 async def test_the_log_says_when_it_begins_to_fail_and_when_it_is_over() -> None:
     sent = await spans()
-    out = exporter(Collector(0, 503, 500, 200, 200, 404))
+    collector = Collector(0, 503, 500, 200, 200, 404, 200)
+    out = exporter(collector)
     with capture_logs() as logs:
-        results = [out.export(sent) for _ in range(6)]
-    assert [result is SpanExportResult.SUCCESS for result in results] == [False] * 3 + [True] * 2 + [False]
-    assert [line["event"] for line in logs] == [
-        "traces cannot be sent",
-        "traces are sent again",
-        "traces cannot be sent",
-    ]
-    assert logs[1]["lost"] == 3
-    assert logs[0]["why"] == "ConnectError: refused"
-    assert logs[2]["why"] == "status 404"
+        results = [out.export(sent) for _ in range(5)]
+    assert collector.statuses == []
+    assert [result is SpanExportResult.SUCCESS for result in results] == [False, True, True, False, True]
+    assert [line["event"] for line in logs] == ["traces cannot be sent", "traces are sent again"] * 2
+    assert (logs[0]["why"], logs[1]["lost"]) == ("ConnectError: refused", 1)
+    assert (logs[2]["why"], logs[3]["lost"]) == ("status 404", 1)
     assert "secret" not in repr(logs)
+
+
+async def test_what_cannot_be_taken_now_is_sent_again_so_often_and_no_more() -> None:
+    collector = Collector(*[0, 429, 502, 503, 504, 200], *[503] * batches.TRIES)
+    out = exporter(collector)
+    sent = await spans()
+    assert [out.export(sent) for _ in range(2)] == [SpanExportResult.SUCCESS, SpanExportResult.FAILURE]
+    assert len({request.content for request in collector.requests}) == 1
+    assert collector.statuses == []
+
+
+async def test_at_the_end_nothing_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "PAUSE", 1000.0)
+    collector = Collector(0, 0)
+    out = exporter(collector)
+    out.hurry()
+    assert out.export(await spans()) is SpanExportResult.FAILURE
+    assert len(collector.requests) == 1
+
+
+async def test_spans_that_cannot_be_encoded_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = exporter(Collector(200))
+    monkeypatch.setattr(out, "_encoder", None)
+    with capture_logs() as logs:
+        assert out.export(await spans()) is SpanExportResult.FAILURE
+    assert "AttributeError" in logs[0]["why"]
 
 
 class Hanging(Exporter):
@@ -79,10 +106,10 @@ class Hanging(Exporter):
         self.asked = threading.Event()
         self.go = threading.Event()
 
-    def _send(self, spans: object) -> str:
+    def _send(self, body: bytes) -> tuple[str, bool]:
         self.asked.set()
         self.go.wait(20)
-        return ""
+        return "", False
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import attrs
@@ -13,7 +12,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
 from plugins.tracing.encoding import Encoder
-from plugins.tracing.spans import Common, Span
+from plugins.tracing.spans import KEPT, Common, Span
 from tests.plugins.tracing.samples import received, values
 
 RESOURCE = {"service.name": "s", "service.version": "1"}
@@ -49,6 +48,10 @@ def theirs_of(span: Span) -> ReadableSpan:
     )
 
 
+def request_of(encoder: Encoder, spans: list[Span]) -> bytes:
+    return encoder.request([encoder.span(span) for span in spans])
+
+
 ATTRIBUTES = {
     "a": "text",
     "b": True,
@@ -61,7 +64,7 @@ ATTRIBUTES = {
 @pytest.mark.parametrize("parent", [True, False])
 def test_it_is_what_the_library_makes(parent: bool) -> None:
     spans = [a_span(ATTRIBUTES, parent=parent), a_span({"n": 2**40}, parent=parent)]
-    ours = ExportTraceServiceRequest.FromString(Encoder(RESOURCE, "hookline", "1").request(spans))
+    ours = ExportTraceServiceRequest.FromString(request_of(Encoder(RESOURCE, "hookline", "1"), spans))
     theirs = encode_spans([theirs_of(span) for span in spans])
     for request in (ours, theirs):
         for span in request.resource_spans[0].scope_spans[0].spans:
@@ -72,21 +75,25 @@ def test_it_is_what_the_library_makes(parent: bool) -> None:
     assert str(ours) == str(theirs)
 
 
-def test_what_is_common_is_encoded_once_and_kept_as_long_as_it_is_used() -> None:
+def test_what_is_common_is_encoded_once_and_kept_in_bounds() -> None:
     encoder, first, second = Encoder(RESOURCE, "hookline", "1"), a_span({"n": 1}), a_span({"n": 2})
     spans = [first, attrs.evolve(second, common=first.common)]
-    found = [values(span.attributes) for span in received(encoder.request(spans))]
-    assert found == [{"common": "text", "more": False, "n": number} for number in (1, 2)]
+    found = [values(span.attributes) for span in received(request_of(encoder, spans))]
+    assert [each["n"] for each in found] == [1, 2]
     assert len(encoder._kept) == 1
-    del spans, first
-    gc.collect()
-    assert len(encoder._kept) == 0
+    for number in range(2 * KEPT):
+        encoder.span(a_span(name=f"m{number}"))
+        assert len(encoder._kept) <= KEPT
 
 
 def test_nothing_costs_a_batch() -> None:
     encoder = Encoder(RESOURCE, "hookline", "1")
     spans = [a_span({"k": "a\ud800", "n": 2**70}, name="chat \udfff"), a_span({"k": "ü"})]
-    first, second = received(encoder.request(spans))
+    first, second = received(request_of(encoder, spans))
     assert first.name == "chat ?"
     assert values(first.attributes).items() >= {"k": "a?", "n": str(2**70)}.items()
     assert values(second.attributes)["k"] == "ü"
+
+
+def test_the_queue_of_the_sdk_takes_it_for_a_sampled_span() -> None:
+    assert Encoder(RESOURCE, "hookline", "1").span(a_span()).context.trace_flags.sampled

@@ -7,6 +7,7 @@ import pytest
 
 from core import Config, ConfigError, Secret
 from core.config import BackendConfig
+from core.loader.assemble import join
 from plugins.tracing import Tracing, plugin
 from tests.plugins.tracing.collector import collector
 from tests.plugins.tracing.samples import answered, received, values
@@ -34,12 +35,11 @@ def test_without_a_lifespan_nothing_is_traced() -> None:
     assert (Tracing(propagate=True).exchange(record), record.trace_id) == (None, "")
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("propagate", [True, False])
-async def test_only_who_tells_the_upstream_is_there_while_a_request_runs(propagate: bool) -> None:
-    tracing = Tracing(propagate=propagate, sample_ratio=0.0)
-    async with tracing.lifespan():
-        assert (tracing.exchange(answered()) is not None) is propagate
+def test_only_who_tells_the_upstream_is_there_while_a_request_runs(propagate: bool) -> None:
+    hooks = join({"tracing": Tracing(propagate=propagate)}).hook
+    assert [bool(caller.get_hookimpls()) for caller in (hooks.exchange, hooks.call_upstream)] == [propagate] * 2
+    assert hooks.observe.get_hookimpls()
 
 
 def test_the_secret_does_not_show() -> None:

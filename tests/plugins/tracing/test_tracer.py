@@ -4,8 +4,8 @@ import pytest
 from opentelemetry import trace
 
 from core import Record, Request
-from plugins.tracing.spans import Span
-from plugins.tracing.tracer import KEPT, Tracer
+from plugins.tracing.spans import KEPT, Span
+from plugins.tracing.tracer import Tracer
 from tests.plugins.tracing.samples import PARENT, TRACE, Kept, answered
 
 pytestmark = pytest.mark.anyio
