@@ -20,6 +20,10 @@ class Matcher:
         self._start = 0
         self._length = 0
 
+    def passes(self, piece: str) -> bool:
+        """Whether the piece is certain to be before any match, so that it need not be fed: nothing begins in it."""
+        return not self._held and self._automaton.first.search(piece) is None
+
     def feed(self, piece: str) -> str:
         """The text that is certain to be before any match; what is left of it when a match is found."""
         text = self._held + piece

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import attrs
 
@@ -14,6 +14,10 @@ from plugins.stop_scan.tokens import CutTokens
 
 Scope = Literal["text", "thinking", "tools"]
 """A kind of writing: the answer's text, its reasoning, the arguments of its tool calls."""
+
+
+_TEXT: Final[tuple[Scope, int]] = ("text", 0)
+_THINKING: Final[tuple[Scope, int]] = ("thinking", 0)
 
 
 class Scanner:
@@ -32,21 +36,46 @@ class Scanner:
         # What is being written now (None: nothing that is scanned), and how held text becomes a delta of it.
         self._run: tuple[Scope, int] | None = None
         self._say: Callable[[str], Delta] = Text
+        self._passed: list[str] = []
 
     def feed(self, chunk: Chunk, deltas: Sequence[Delta]) -> Sequence[Delta]:
         """The deltas, what may become a match held back; at a match the cut, the counts and the `Stop`."""
+        found = self._inner.feed(chunk, deltas)
+        if len(found) == 1 and self._passes(found[0]):
+            return found
+        self._count()
         out: list[Delta] = []
-        for delta in self._inner.feed(chunk, deltas):
+        for delta in found:
             self._take(delta, out)
         return self._ended(out)
 
     def flush(self) -> Sequence[Delta]:
         """What was held, and what the backend's own translator says."""
+        self._count()
         out: list[Delta] = []
         for delta in self._inner.flush():
             self._take(delta, out)
         self._let_go(out)
         return self._ended(out)
+
+    def _passes(self, delta: Delta) -> bool:
+        """Whether it is one more piece of a run and can go as it is: nearly all are such."""
+        kind, run = delta.__class__, self._run
+        if run is None or self._matcher.found is not None:
+            return False
+        if (kind is Text and run is _TEXT) or (kind is Thinking and run is _THINKING):
+            text: str = delta.text  # type: ignore[union-attr]
+            if run[0] not in self._scopes or self._matcher.passes(text):
+                self._passed.append(text)
+                return True
+        return False
+
+    def _count(self) -> None:
+        if self._passed:
+            text = "".join(self._passed)
+            self._passed.clear()
+            self._tokens.written.add(text)
+            self._tokens.kept.add(text)
 
     def _ended(self, out: list[Delta]) -> list[Delta]:
         """The deltas with the end behind them, when the match was found in them."""
@@ -60,9 +89,9 @@ class Scanner:
                 self._tokens.tell(delta)
             self._pass(delta, out)
         elif isinstance(delta, Text):
-            self._write(delta, delta.text, ("text", 0), Text, out)
+            self._write(delta, delta.text, _TEXT, Text, out)
         elif isinstance(delta, Thinking):
-            self._write(delta, delta.text, ("thinking", 0), Thinking, out)
+            self._write(delta, delta.text, _THINKING, Thinking, out)
         elif isinstance(delta, ToolUse):
             self._call(delta, out)
         else:

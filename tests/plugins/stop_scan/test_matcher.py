@@ -122,3 +122,13 @@ def test_the_work_is_the_same_for_one_sequence_and_for_many(monkeypatch: pytest.
     of_one, steps = steps, 0
     run([text], [f"#END {number}" for number in range(64)])
     assert steps == of_one > 0
+
+
+def test_a_piece_in_which_nothing_begins_need_not_be_fed() -> None:
+    matcher = Matcher(Automaton(["END"]))
+    assert matcher.passes("no such thing")
+    assert not matcher.passes("THE")
+    assert matcher.feed("an E") == "an "
+    assert not matcher.passes("no such thing")
+    assert matcher.feed("no") == "Eno"
+    assert matcher.passes("no such thing")
