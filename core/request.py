@@ -47,7 +47,10 @@ class HTTPRequest:
     def header(self, name: str) -> str:
         """The first header of that name, or ""."""
         wanted = name.lower().encode()
-        return next((value.decode("latin-1") for key, value in self.headers if key == wanted), "")
+        for key, value in self.headers:
+            if key == wanted:
+                return value.decode("latin-1")
+        return ""
 
     @property
     def owner(self) -> str:

@@ -25,6 +25,9 @@ _CREDENTIALS: Final = frozenset(
 )
 """Headers whose value is a secret of the client's."""
 
+_LARGE: Final = 2**63
+"""A number that JSON has no room for in 64 bits."""
+
 _SIGNS: Final = ("%", "hl-", "sk-", "sk_", "xai-", "hf_", "AIza", "eyJ", "earer ", "@", "=")
 """One of them is in whatever `_KEY` and `_VALUE` find, and to look for them is cheaper."""
 
@@ -55,28 +58,29 @@ class AccessLog:
     @hookimpl
     def observe(self, records: Sequence[Record]) -> None:
         """Write a line for each."""
+        signs = (*_SIGNS, *self._secrets)
         for record in records:
-            fields = clean(record.fields(), [*self._secrets, *_sent(record.http)])
+            fields = clean(record.fields(), signs, _sent(record.http))
             self._log.log(record.level, "request", **fields)
 
 
-def clean(fields: dict[str, Any], secrets: list[str]) -> dict[str, Any]:
-    """The fields without the secrets and whatever has the shape of a key, and such that every JSON reader takes them.
+def clean(fields: dict[str, Any], signs: tuple[str, ...], sent: list[str]) -> dict[str, Any]:
+    """The fields without secrets and whatever has the shape of a key, and such that every JSON reader takes them.
 
     Text of clients and upstreams is in some of them: a key put into the path or sent as a model's name, a refusal that
-    repeats a key, an address with a password.
+    repeats a key, an address with a password. `signs` are ours and, behind them, the configured secrets; `sent` are the
+    client's own.
     """
     text = "\n".join([value for value in fields.values() if value.__class__ is str])
-    if len(text) > LONGEST or not text.isascii() or _may_hide(text, secrets):
+    hides = any(map(text.__contains__, signs)) or any(map(text.__contains__, sent))
+    if hides or len(text) > LONGEST or not text.isascii():
+        secrets = [*signs[len(_SIGNS) :], *sent]
         fields = {name: _plain(value, secrets) if isinstance(value, str) else value for name, value in fields.items()}
-    for name in ("input_tokens", "output_tokens"):
-        if abs(fields.get(name, 0)) >= 2**63:
-            fields[name] = str(fields[name])
+    if "output_tokens" in fields:
+        for name in ("input_tokens", "output_tokens"):
+            if not -_LARGE < fields[name] < _LARGE:
+                fields[name] = str(fields[name])
     return fields
-
-
-def _may_hide(text: str, secrets: list[str]) -> bool:
-    return any(map(text.__contains__, (*_SIGNS, *secrets)))
 
 
 def _plain(value: str, secrets: list[str]) -> str:

@@ -43,9 +43,7 @@ BATCH: Final = 512
 """Spans that go in one request, and for which it is not waited for more."""
 
 
-def sending(
-    endpoint: str, headers: Mapping[str, str], service: str
-) -> tuple[Queue, AbstractAsyncContextManager[None]]:
+def sending(endpoint: str, headers: Mapping[str, str], service: str) -> tuple[Queue, AbstractAsyncContextManager[None]]:
     """What takes spans, and the context in which they are sent."""
     # What it has to say, at every span that finds the queue full say, is said once by the exporter here.
     logging.getLogger("opentelemetry.sdk").setLevel(logging.CRITICAL)

@@ -36,7 +36,7 @@ _FLAGS: Final = tag(otlp.Span.FLAGS_FIELD_NUMBER, FIXED32)
 _START: Final = tag(otlp.Span.START_TIME_UNIX_NANO_FIELD_NUMBER, FIXED64)
 _END: Final = tag(otlp.Span.END_TIME_UNIX_NANO_FIELD_NUMBER, FIXED64)
 _EVENT_TIME: Final = tag(otlp.Span.Event.TIME_UNIX_NANO_FIELD_NUMBER, FIXED64)
-_EVENTS: Final = otlp.Span.EVENTS_FIELD_NUMBER
+_ATTRIBUTE: Final = tag(otlp.Span.ATTRIBUTES_FIELD_NUMBER, BYTES)
 _TEXT: Final = tag(values.AnyValue.STRING_VALUE_FIELD_NUMBER, BYTES)
 _INTEGER: Final = tag(values.AnyValue.INT_VALUE_FIELD_NUMBER, VARINT)
 
@@ -78,13 +78,15 @@ class Encoder:
             _TIMES.pack(_FLAGS, flags, _START, span.start, _END, span.end),
         ]
         parts += [_attribute(name, value) for name, value in span.attributes.items()]
-        parts += [field(_EVENTS, _EVENT_TIME + at.to_bytes(8, "little") + _event(name)) for name, at in span.events]
+        for name, at in span.events:
+            before, after = _event(name)
+            parts += (before, at.to_bytes(8, "little"), after)
         if own.trace_state:
             parts.append(field(otlp.Span.TRACE_STATE_FIELD_NUMBER, own.trace_state.to_header().encode()))
         if parent is not None:
             parts.append(field(otlp.Span.PARENT_SPAN_ID_FIELD_NUMBER, parent.span_id.to_bytes(8, "big")))
         data = b"".join(parts)
-        return Encoded(_IN_SCOPE + varint(len(data)) + data)
+        return Encoded(b"%b%b%b" % (_IN_SCOPE, varint(len(data)), data))
 
     def _common(self, common: Common) -> bytes:
         encoded = self._kept.get(common)
@@ -105,10 +107,11 @@ def _attribute(name: str, value: Any) -> bytes:
         told = _INTEGER + varint(value)
     elif value.__class__ is str:
         text = value.encode("utf-8", "replace")
-        told = _TEXT + varint(len(text)) + text
+        told = b"%b%b%b" % (_TEXT, varint(len(text)), text)
     else:
         told = _value(value).SerializeToString()
-    return field(otlp.Span.ATTRIBUTES_FIELD_NUMBER, _key(name) + varint(len(told)) + told)
+    key, length = _key(name), varint(len(told))
+    return b"%b%b%b%b%b" % (_ATTRIBUTE, varint(len(key) + len(length) + len(told)), key, length, told)
 
 
 @lru_cache(maxsize=64)
@@ -119,8 +122,11 @@ def _key(name: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _event(name: str) -> bytes:
-    return field(otlp.Span.Event.NAME_FIELD_NUMBER, _text(name).encode())
+def _event(name: str) -> tuple[bytes, bytes]:
+    """What stands before and after an event's time."""
+    after = field(otlp.Span.Event.NAME_FIELD_NUMBER, _text(name).encode())
+    before = tag(otlp.Span.EVENTS_FIELD_NUMBER, BYTES) + varint(len(_EVENT_TIME) + 8 + len(after)) + _EVENT_TIME
+    return before, after
 
 
 def _pairs(attributes: Iterable[tuple[str, Any]]) -> list[values.KeyValue]:

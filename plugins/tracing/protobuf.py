@@ -11,6 +11,8 @@ BYTES: Final = 2
 FIXED32: Final = 5
 """Kinds of fields."""
 
+_SHORT: Final = tuple(bytes((number,)) for number in range(128))
+
 
 @cache
 def tag(number: int, kind: int) -> bytes:
@@ -21,7 +23,7 @@ def tag(number: int, kind: int) -> bytes:
 def varint(number: int) -> bytes:
     """A number from 0 on, seven bits a byte, the lowest first."""
     if number < 128:
-        return number.to_bytes(1, "little")
+        return _SHORT[number]
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)

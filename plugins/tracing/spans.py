@@ -37,7 +37,8 @@ class Common:
     is_error: bool = False
 
 
-@attrs.frozen(eq=False)
+# Not frozen, though nothing changes it: to make a frozen one takes three times as long, and there is one per request.
+@attrs.define(eq=False)
 class Span:
     """A finished span. Times are nanoseconds since 1970; `attributes` are those that are not common."""
 
