@@ -129,6 +129,7 @@ class ASGIApp:
                     group.start_soon(self._reloader.run)
                 await receive()
                 group.cancel_scope.cancel()
+        structlog.get_logger().info("ended", pid=os.getpid())
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _beat(self) -> None:

@@ -125,7 +125,7 @@ class Hooks:
 
     @hookspec
     def observe(self, records: Sequence[Record], traffic: Traffic) -> None:
-        """Requests of a pipeline that are over, several at once and a moment later (a tenth of a second at most), so
+        """Requests of a pipeline that are over, several at once and a moment later (a twentieth of a second), so
         that none waits for whoever counts or writes; also once a second while any runs, then perhaps without records.
         `traffic` is what goes on in the pipeline now. For what needs no part in a request: it is much cheaper than
         `exchange`. All are told, whatever one of them raises."""

@@ -50,18 +50,19 @@ class Lines:
 
     def end(self) -> None:
         """Write what waits; of what a reader does not take in time there is no more."""
-        if self._thread is None:
-            self._write()
-        else:
+        if self._thread is not None:
             self._ends = True
             self._called.set()
             self._thread.join(LAST)
+            if self._thread.is_alive():
+                return
+        self._write_all()
 
     def _plan(self) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # nobody else waits in this thread
-            self._write()
+            self._write_all()
         else:
             # Those that come with this turn of the loop go with it: to write one takes as long as to make it.
             self._due = True
@@ -83,22 +84,31 @@ class Lines:
         while not self._ends:
             self._called.wait()
             self._called.clear()
-            self._write()
+            self._write_all()
 
-    def _write(self, room: float = math.inf) -> bool:
-        """Write what waits, or as many lines of it as are not larger than the room; whether there were any."""
+    def _write_all(self) -> None:
+        """All that waits; whoever reads may let this wait, too."""
+        # Other workers write into the same pipe: what is larger than it takes at once would be torn by their lines.
+        size = math.inf if _room(self._file) == math.inf else AT_ONCE
+        while self._write(size, least=1):
+            pass
+
+    def _write(self, room: float, *, least: int = 0) -> bool:
+        """Lines that together are not larger than the room, or the `least` number; whether there were any."""
         with self._writing:
-            lines, size = [], 0
-            while self._waiting and (size := size + len(self._waiting[0]) + 1) <= room:
+            lines: list[bytes] = []
+            size = 0
+            while self._waiting:
+                size += len(self._waiting[0]) + 1
+                if size > room and len(lines) >= least:
+                    break
                 lines.append(self._waiting.popleft())
-            if room == math.inf:
+            if self._lost and not (lines or self._waiting):
                 lost, self._lost = self._lost, 0
-                if lost:
-                    lines.append(orjson.dumps({"event": "log lines lost", "count": lost, "level": "warning"}))
+                lines.append(orjson.dumps({"event": "log lines lost", "count": lost, "level": "warning"}))
             if lines:
-                lines.append(b"")
                 with suppress(OSError, ValueError):
-                    _write_all(self._file, b"\n".join(lines))
+                    _put(self._file, b"\n".join((*lines, b"")))
             self._size = sum(map(len, list(self._waiting)))
         return bool(lines)
 
@@ -116,7 +126,7 @@ def _room(file: IO[bytes]) -> float:
         return math.inf
 
 
-def _write_all(file: IO[bytes], data: bytes) -> None:
+def _put(file: IO[bytes], data: bytes) -> None:
     """Past the file's own buffer: a thread that hangs would hold its lock, which the interpreter wants at its end."""
     try:
         number = file.fileno()

@@ -74,6 +74,7 @@ class Record:
         http, request, began = self.http, self.request, self.started
         out: dict[str, Any] = {
             "id": http.id,
+            "pipeline": self.pipeline,
             "client": http.client,
             "agent": http.header("user-agent"),
             "method": http.method,
@@ -85,7 +86,7 @@ class Record:
             out["task"], out["model"], out["stream"] = request.task, request.model, request.stream
         if self.route is not None:
             first = self.route.candidates[0]
-            out["pipeline"], out["backend"], out["upstream_model"] = self.pipeline, first.backend, first.model
+            out["backend"], out["upstream_model"] = first.backend, first.model
         if self.key:
             out["key"] = self.key
         if self.attempts:

@@ -49,7 +49,7 @@ def test_every_public_name_of_the_toolkits_is_on_the_page(module: object) -> Non
     assert not [name for name in names if not re.search(rf"`{name}[`(]", PLUGINS)]
 
 
-@pytest.mark.parametrize("cls", [core.Request, core.Candidate, core.Model, testing.Reply])
+@pytest.mark.parametrize("cls", [core.Request, core.Record, core.Traffic, core.Candidate, core.Model, testing.Reply])
 def test_the_table_of_a_value_has_its_fields(cls: type[attrs.AttrsInstance]) -> None:
     listed = named_in(column(PLUGINS, f"| field of `{cls.__name__}` | is |"))
     assert sorted(listed) == sorted(field.name for field in attrs.fields(cls))

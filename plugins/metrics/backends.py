@@ -14,7 +14,7 @@ LOOK: Final = 1.0
 
 FAILOVERS: Final = Metric(
     "hookline_failovers",
-    "Requests that a backend did not serve when it was its turn: the kind of its error, cooling, or full.",
+    "Requests that a backend did not serve when it was its turn: the kind of its error, unreachable, cooling, or full.",
     ("backend", "reason"),
 )
 HELD: Final = Metric("hookline_backend_places_held", "Requests that hold one of a backend's places.", ("backend",))

@@ -108,6 +108,7 @@ class Scanner:
             if self._matcher.found is None:
                 self._tokens.kept.add(piece.name)
                 out.append(attrs.evolve(piece, arguments=""))
+            piece = ToolUse(piece.index, piece.arguments)
         if piece.arguments:
             index = piece.index
             self._write(piece, piece.arguments, ("tools", index), lambda text: ToolUse(index, text), out)

@@ -38,7 +38,7 @@ class _Serves:
 class Tracing:
     """OpenTelemetry spans, one per request, by the GenAI conventions, sent to a collector. For a pipeline.
 
-    Needs the extra: pip install 'hookline[otel]'. Nothing of what was said is in a span.
+    Needs the extra `otel` of hookline. Nothing of what was said is in a span.
     """
 
     onlooker: ClassVar[bool] = True
@@ -64,7 +64,10 @@ class Tracing:
     def check(self, config: Config) -> None:
         """Refuse to start without OpenTelemetry, or with an endpoint that is none. Raises ConfigError."""
         if not _installed():
-            raise ConfigError("OpenTelemetry is not installed", hint="run: pip install 'hookline[otel]'")
+            raise ConfigError(
+                "OpenTelemetry is not installed",
+                hint="install hookline with its extra: pip install 'CHECKOUT[otel]', where CHECKOUT is its repository",
+            )
         if not self.endpoint.startswith(("http://", "https://")):
             hint = f'write endpoint = "{attrs.fields(Tracing).endpoint.default}"'
             raise ConfigError("endpoint is no http:// or https:// URL", hint=hint)

@@ -6,9 +6,12 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from core import lines
@@ -121,6 +124,54 @@ async def test_a_reader_who_stalls_holds_up_no_end(
     assert time.monotonic() - began < 5
     while len(os.read(pipe[0], 1 << 20)) == 1 << 16:  # so that the thread ends with the test
         pass
+
+
+async def until(true: Callable[[], bool]) -> None:
+    with anyio.fail_after(10):
+        while not true():
+            await anyio.lowlevel.checkpoint()
+
+
+async def read(number: int, lines: int) -> list[bytes]:
+    """So many lines, as they come."""
+    os.set_blocking(number, False)
+    seen = b""
+
+    def more() -> bool:
+        nonlocal seen
+        with suppress(BlockingIOError):
+            seen += os.read(number, 5000)
+        return seen.count(b"\n") >= lines
+
+    await until(more)
+    return seen.splitlines()
+
+
+async def test_what_waits_behind_a_reader_who_comes_back_is_there_at_the_end(pipe: tuple[int, io.FileIO]) -> None:
+    found = Lines(pipe[1])
+    sent = [b"%0500d" % number for number in range(300)]
+    for line in sent:
+        found.msg(line)
+    await until(lambda: found._thread is not None and found._writing.locked())  # it waits for the reader
+    for line in sent:
+        found.msg(line)
+    ends = asyncio.get_running_loop().run_in_executor(None, found.end)
+    await until(lambda: found._ends)
+    assert await read(pipe[0], 600) == sent * 2
+    await ends
+
+
+async def test_lines_of_two_workers_are_not_torn_by_each_other(pipe: tuple[int, io.FileIO]) -> None:
+    both = [Lines(pipe[1]), Lines(pipe[1])]
+    sent = {letter * 700 for letter in (b"a", b"b")}
+    for found, line in zip(both, sorted(sent), strict=True):
+        for _ in range(600):
+            found.msg(line)
+    await asyncio.sleep(0)  # the pipe is full, and both wait in a thread
+    seen = await read(pipe[0], 1200)
+    for found in both:
+        found.end()
+    assert set(seen) == sent
 
 
 def test_many_threads_lose_no_line() -> None:

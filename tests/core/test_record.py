@@ -19,6 +19,7 @@ def test_a_refused_request_has_no_fields_of_an_answer() -> None:
     assert fields.pop("ms") >= 0
     assert fields == {
         "id": "req_1",
+        "pipeline": "",
         "client": "h:1",
         "agent": "cli",
         "method": "POST",

@@ -120,6 +120,14 @@ def test_a_call_that_the_client_does_not_get_is_not_scanned() -> None:
         assert next(delta for delta in said if isinstance(delta, Stop)) == wanted
 
 
+@pytest.mark.parametrize("scopes", [("text",), ("text", "tools")])
+def test_the_head_of_a_call_comes_once(scopes: Sequence[Scope]) -> None:
+    said = flat(scan(ToolUse(0, '{"x": 1}', "call_1", "f"), scopes=scopes))
+    calls = [delta for delta in said if isinstance(delta, ToolUse)]
+    assert [(call.id, call.name) for call in calls if call.id or call.name] == [("call_1", "f")]
+    assert "".join(call.arguments for call in calls) == '{"x": 1}'
+
+
 def test_the_head_of_a_call_does_not_wait() -> None:
     assert scan(ToolUse(0, "EN", "call_1", "f"), scopes=ALL)[0] == [CALL]
 

@@ -59,7 +59,7 @@ def test_an_endpoint_is_one() -> None:
 
 def test_without_the_extra_the_start_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugin, "find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match=r"pip install 'hookline\[otel\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'CHECKOUT\[otel\]'"):
         Tracing().check(CONFIG)
 
 
