@@ -74,15 +74,20 @@ def test_the_grace_ends_by_itself(tmp_path: Path, worker: str) -> None:
 
 
 def test_a_third_signal_ends_all_at_once(tmp_path: Path) -> None:
-    with serve(tmp_path, tables="[server]\ndrain_grace = 60\ndrain_timeout = 60\n" + DEMO) as gateway:
-        body = {**BODY, "stream": True, "model": "m", "messages": [{"role": "user", "content": "word " * 1000}]}
-        with httpx.stream("POST", f"{gateway.url}/v1/messages", json=body, timeout=20):
+    hold = anyio.Event()
+    upstream = MockUpstream(lambda _: UpstreamReply.sse([SAY], framing=Framing(done=False), hold=hold))
+    limits = "[server]\ndrain_grace = 60\ndrain_timeout = 60\n"
+    with (
+        upstream.in_thread(),
+        serve(tmp_path, tables=f'{limits}{UPSTREAM}url = "{upstream.url}"\n') as gateway,
+        httpx.stream("POST", f"{gateway.url}/v1/messages", json={**BODY, "stream": True}, timeout=20) as stream,
+    ):
+        assert any("word" in line for line in stream.iter_lines())
+        for event in ("leaving", "draining"):
             gateway.process.send_signal(signal.SIGTERM)
-            wait_until(lambda: bool(gateway.lines("leaving")))
-            gateway.process.send_signal(signal.SIGTERM)
-            wait_until(lambda: bool(gateway.lines("draining")))
-            gateway.process.send_signal(signal.SIGTERM)
-            assert gateway.process.wait(20) == 0
+            wait_until(lambda event=event: bool(gateway.lines(event)))
+        gateway.process.send_signal(signal.SIGTERM)
+        assert gateway.process.wait(20) == 0
 
 
 def test_workers_whose_master_was_killed_keep_no_address_for_the_grace(tmp_path: Path) -> None:
