@@ -23,7 +23,7 @@ def engines(master: int) -> list[int]:
     return found
 
 
-def wait_until(true: Callable[[], bool], *, seconds: float = 20.0) -> None:
+def wait_until(true: Callable[[], object], *, seconds: float = 20.0) -> None:
     """Look again and again until it is true; fails after so many seconds."""
     deadline = time.monotonic() + seconds
     while not true():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -82,10 +83,11 @@ def test_a_third_signal_ends_all_at_once(tmp_path: Path) -> None:
         serve(tmp_path, tables=f'{limits}{UPSTREAM}url = "{upstream.url}"\n') as gateway,
         httpx.stream("POST", f"{gateway.url}/v1/messages", json={**BODY, "stream": True}, timeout=20) as stream,
     ):
-        assert any("word" in line for line in stream.iter_lines())
+        lines = stream.iter_lines()  # kept: without it the client would leave
+        assert any("word" in line for line in lines)
         for event in ("leaving", "draining"):
             gateway.process.send_signal(signal.SIGTERM)
-            wait_until(lambda event=event: bool(gateway.lines(event)))
+            wait_until(partial(gateway.lines, event))
         gateway.process.send_signal(signal.SIGTERM)
         assert gateway.process.wait(20) == 0
 
