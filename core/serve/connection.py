@@ -71,6 +71,13 @@ class Connection(TCPServer):
             self.abort()
             if self._lingers is not None:
                 self._lingers.cancel()
+            self.loop.call_soon(self._forget)  # after the transport has said its last word
+
+    def _forget(self) -> None:
+        """Let go of what holds this connection: one that lived long would wait for the collector's rarest round."""
+        self._wire.forget()
+        for name in ("protocol", "writer", "reader", "_clock", "_task", "_task_group"):
+            self.__dict__.pop(name, None)
 
     async def run(self) -> None:
         """As Hypercorn's, but with our protocols."""
@@ -168,8 +175,9 @@ class Connection(TCPServer):
             self._telling = self.loop.create_task(self._tell())
 
     async def _tell(self) -> None:
-        # Hypercorn does not read while a second request waits behind the first: it would not see the client leave.
-        await self.protocol.handle(Closed())
+        # Nothing is read while a second request waits behind the first: it would not see the client leave.
+        if hasattr(self, "protocol"):
+            await self.protocol.handle(Closed())
 
 
 class _Wire(asyncio.StreamReaderProtocol):
@@ -194,6 +202,10 @@ class _Wire(asyncio.StreamReaderProtocol):
         if self.writer is not None:
             self.writer.full = False
 
+    def forget(self) -> None:
+        """Tell nobody any more."""
+        self._tell = _nothing
+
     def data_received(self, data: bytes) -> None:
         if not self.deaf:
             super().data_received(data)
@@ -208,3 +220,7 @@ class _Wire(asyncio.StreamReaderProtocol):
         self.over.set()
         self._tell()
         super().connection_lost(exc)
+
+
+def _nothing() -> None:
+    """In the place of who is gone."""

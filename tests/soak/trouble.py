@@ -25,7 +25,13 @@ max_concurrent = 5000
 PATIENT: Final = "first_timeout = 120\nread_timeout = 120\nconnect_timeout = 60\n"
 QUICK: Final = "first_timeout = 5\nread_timeout = 5\nconnect_timeout = 60\n"
 KEY: Final = 'plugins = ["vllm"]\nkey = "sk-upstream-secret"\n'
-CENSUS: Final = '[pipelines.soak]\npaths = ["/soak"]\nplugins = ["anthropic", "models", "tests.soak.census:Census"]\n'
+# What is remembered of messages grows by design, up to a bound of its own; here memory is to be flat.
+CENSUS: Final = """
+[pipelines.soak]
+paths = ["/soak"]
+plugins = ["anthropic", "models", "tests.soak.census:Census"]
+anthropic = { remember = 0 }
+"""
 
 
 def tables(url: str, *, late: bool = False, changed: bool = False) -> str:

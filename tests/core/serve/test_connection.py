@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import struct
 import time
+import weakref
 from contextlib import suppress
 from typing import Any
 
@@ -301,3 +303,21 @@ async def test_what_the_transport_has_closed_is_not_cut_again(monkeypatch: pytes
             await over.wait()
         client.socket.close()
     assert cut.aborted == 0
+
+
+@pytest.mark.parametrize("asks", [True, False])
+async def test_one_that_is_over_is_gone_without_the_collector(asks: bool) -> None:
+    async with serving() as served:
+        gc.collect()
+        gc.disable()
+        try:
+            client = await served.connect()
+            if asks:
+                await client.send(request())
+                await client.until(b"}")
+            await true(lambda: len(served.reception.connections) == 1)
+            gone = weakref.ref(served.reception.connections[0])
+            client.socket.close()
+            await true(lambda: gone() is None)
+        finally:
+            gc.enable()
