@@ -9,9 +9,10 @@ from typing import Final
 import orjson
 
 from core.identity import fresh_id
+from core.serve.heads import TOKEN
 
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_LINES: Final = re.compile(rb"(?:[-!#$%&'*+.^_`|~0-9A-Za-z]++: [^\x00\r\n]*+\r\n)*+")
+_LINES: Final = re.compile(rb"(?:" + TOKEN + rb"++: [^\x00\r\n]*+\r\n)*+")
 _OURS: Final = frozenset({b"connection", b"content-length", b"transfer-encoding"})
 
 Headers = Iterable[tuple[bytes, bytes]]

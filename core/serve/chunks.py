@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from core.serve.heads import BARE, RefusedError
+from core.serve.heads import BARE, TOKEN, RefusedError
 
 FRAMING: Final = 16
 """Bytes around the content that each byte of it allows, beyond the limit that all of them have together."""
@@ -16,7 +16,7 @@ _SIZE: Final = rb"([0-9A-Fa-f]{1,16})(?:;[\t\x20-\x7e\x80-\xff]*+)?\r\n"
 _FIRST: Final = re.compile(_SIZE)
 _NEXT: Final = re.compile(rb"\r\n" + _SIZE)
 _TRAILERS: Final = re.compile(
-    rb"(?:(?!(?i:content-length|transfer-encoding):)[-!#$%&'*+.^_`|~0-9A-Za-z]++:[\t\x20-\x7e\x80-\xff]*+\r\n)*+\r\n"
+    rb"(?:(?!(?i:content-length|transfer-encoding):)" + TOKEN + rb"++:[\t\x20-\x7e\x80-\xff]*+\r\n)*+\r\n"
 )
 
 

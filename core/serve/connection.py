@@ -19,6 +19,7 @@ from hypercorn.utils import parse_socket_addr
 
 from core.alarm import Alarm
 from core.serve.protocols import Protocols
+from core.serve.sockets import cut_stalled
 from core.serve.writer import Writer
 
 LINGER: Final = 5.0
@@ -137,6 +138,8 @@ class Connection(TCPServer):
                 async with asyncio.timeout(TAIL):
                     await self._wire.over.wait()
         with suppress(OSError):  # it is closed already, and the client's end was no orderly one
+            if not self._wire.lost and not self.writer.transport.is_closing():
+                cut_stalled(self.writer.get_extra_info("socket"), self.writer.stall)
             await super()._close()
 
     async def _read_data(self) -> None:
@@ -205,6 +208,7 @@ class _Wire(asyncio.StreamReaderProtocol):
     def forget(self) -> None:
         """Tell nobody any more."""
         self._tell = _nothing
+        self.writer = None
 
     def data_received(self, data: bytes) -> None:
         if not self.deaf:

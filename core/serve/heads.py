@@ -10,7 +10,9 @@ from httptools import HttpParserError, HttpParserInvalidMethodError, HttpParserU
 
 BARE: Final = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)")
 """A line feed or a carriage return that does not belong to the other."""
-_LINE: Final = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+ [\x21-\x7e]+ HTTP/([0-9]\.[0-9])\r\n")
+TOKEN: Final = rb"[-!#$%&'*+.^_`|~0-9A-Za-z]"
+"""A character of a token (RFC 9110, 5.6.2): of a method, or of a header's name."""
+_LINE: Final = re.compile(TOKEN + rb"+ [\x21-\x7e]+ HTTP/([0-9]\.[0-9])\r\n")
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
 _TELLING: Final = frozenset({b"connection", b"content-length", b"expect", b"host", b"transfer-encoding", b"upgrade"})
 _Headers = list[tuple[bytes, bytes]]

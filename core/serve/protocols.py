@@ -6,6 +6,7 @@ Hypercorn 0.18; what is private there is used in this file and in `connection.py
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from contextlib import suppress
 from typing import Any, Final
@@ -22,6 +23,7 @@ from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, BUFFER_LOW_WATER, BufferCom
 from hypercorn.protocol.h11 import H2ProtocolAssumedError
 from hypercorn.typing import AppWrapper
 
+from core.serve.heads import TOKEN
 from core.serve.http1 import HTTP1
 from core.serve.settings import for_http2
 from core.serve.writer import Writer
@@ -30,6 +32,10 @@ BURST: Final = 200
 """Resets of its own requests that one HTTP/2 client may send at once…"""
 RATE: Final = 20.0
 """… and per second from then on; more is an attack (CVE-2023-44487)."""
+
+
+_METHOD: Final = re.compile(TOKEN + rb"+")
+_PATH: Final = re.compile(rb"[/*][\x21-\x7e]*")
 
 
 class Buffer(StreamBuffer):
@@ -70,14 +76,15 @@ class HTTP2(H2Protocol):
             if isinstance(event, h2.events.RequestReceived) and self.context.terminated.is_set():
                 # The client may safely send it again, elsewhere.
                 self.connection.reset_stream(event.stream_id, h2.errors.ErrorCodes.REFUSED_STREAM)
+            elif isinstance(event, h2.events.RequestReceived) and not _is_sound(event):
+                # RFC 9113, 8.1.1: an error of this stream alone. Hypercorn fails on it, and all others with it.
+                if not await self._reset(event.stream_id):
+                    return
             elif isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
                 # The rest of a body whose request has been answered: Hypercorn fails on it, and the connection with it.
                 self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             elif isinstance(event, h2.events.StreamReset):
-                if not self._may_reset():
-                    self.connection.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
-                    await self._flush()
-                    await self.send(Closed())
+                if not await self._may_go_on():
                     return
                 await super()._handle_events([event])
                 # The sending task, which has been woken, forgets the stream: of more than a thousand the tree of
@@ -86,6 +93,9 @@ class HTTP2(H2Protocol):
             else:
                 await super()._handle_events([event])
         await self._flush()
+
+    async def _priority_updated(self, event: h2.events.PriorityUpdated) -> None:
+        """Nothing: RFC 9113 has no priorities any more, and a client could overfill Hypercorn's tree of them."""
 
     async def _create_stream(self, request: h2.events.RequestReceived) -> None:
         await super()._create_stream(request)
@@ -103,6 +113,22 @@ class HTTP2(H2Protocol):
                     await self._flush()
                 await self._send_data(event.stream_id)  # finds it closed, and forgets it
         await super().stream_send(event)
+
+    async def _reset(self, stream: int) -> bool:
+        """Reset a request that is none; whether the connection goes on."""
+        if not await self._may_go_on():
+            return False
+        self.connection.reset_stream(stream, h2.errors.ErrorCodes.PROTOCOL_ERROR)
+        return True
+
+    async def _may_go_on(self) -> bool:
+        """Count a stream that was reset; too many end the connection."""
+        if self._may_reset():
+            return True
+        self.connection.close_connection(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
+        await self._flush()
+        await self.send(Closed())
+        return False
 
     def _may_reset(self) -> bool:
         now = time.monotonic()
@@ -128,9 +154,13 @@ class Protocols(ProtocolWrapper):
         try:
             await self.protocol.handle(event)
         except H2ProtocolAssumedError as assumed:
-            self.protocol = HTTP2(self._app, for_http2(self._config), *self._shared)
-            await self.protocol.initiate()
-            await self.protocol.handle(RawData(assumed.data))
+            data = assumed.data
+        else:
+            return
+        # Not in the `except`: whatever fails from here on would be told with the client's bytes, its key among them.
+        self.protocol = HTTP2(self._app, for_http2(self._config), *self._shared)
+        await self.protocol.initiate()
+        await self.protocol.handle(RawData(data))
 
     @property
     def idle_http2(self) -> bool:
@@ -141,3 +171,10 @@ class Protocols(ProtocolWrapper):
     def unread(self) -> bool:
         """Whether the client has sent, or is still sending, what nobody will read."""
         return isinstance(self.protocol, HTTP1) and self.protocol.unread
+
+
+def _is_sound(request: h2.events.RequestReceived) -> bool:
+    """Whether method and path are such as HTTP/1 would take; CONNECT is nothing for a gateway."""
+    headers = dict(request.headers)
+    method, path = headers.get(b":method", b""), headers.get(b":path", b"")
+    return bool(_METHOD.fullmatch(method) and _PATH.fullmatch(path)) and method.upper() != b"CONNECT"

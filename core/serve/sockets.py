@@ -6,10 +6,10 @@ import os
 import socket
 import stat
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import attrs
 
@@ -20,6 +20,17 @@ KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 UNSENT: Final = 128 * 1024
 """Bytes that the kernel keeps for a client beyond what is on its way: without it megabytes wait for one that stalls,
 and a slow one is heard of again only when it has taken a third of them."""
+
+
+class Options(Protocol):
+    """A socket, or what an event loop shows of one."""
+
+    @property
+    def family(self) -> int:
+        """Its family."""
+
+    def setsockopt(self, level: int, name: int, value: int, /) -> None:
+        """Set an option."""
 
 
 @attrs.frozen(eq=False)
@@ -68,11 +79,14 @@ def open_doors(binds: Sequence[str]) -> Doors:
     return Doors(tuple(made), tuple(paths))
 
 
-def cut_stalled(sockets: Iterable[socket.socket], seconds: float) -> None:
-    """Let the kernel cut connections, which inherit it, whose client takes nothing for so long."""
-    for sock in sockets:
-        if sock.family != getattr(socket, "AF_UNIX", None):
-            _set_tcp(sock, {"TCP_USER_TIMEOUT": int(seconds * 1000)})
+def cut_stalled(sock: Options, seconds: float) -> None:
+    """Let the kernel cut this connection, which is about to be closed, when its client takes no more for so long.
+
+    Not before: while a window is small the kernel counts a client that takes a little at a time as one that takes
+    nothing, and as long as the connection is open its stalling is seen here.
+    """
+    if sock.family != getattr(socket, "AF_UNIX", None):
+        _set_tcp(sock, {"TCP_USER_TIMEOUT": int(seconds * 1000)})
 
 
 def host_port(bind: str) -> tuple[str, int]:
@@ -156,7 +170,7 @@ def _set_options(sock: socket.socket) -> None:
     _set_tcp(sock, {**KEEP_ALIVE, "TCP_NOTSENT_LOWAT": UNSENT})
 
 
-def _set_tcp(sock: socket.socket, options: Mapping[str, int]) -> None:
+def _set_tcp(sock: Options, options: Mapping[str, int]) -> None:
     for name, value in options.items():
         if (option := getattr(socket, name, None)) is not None and sys.platform == "linux":
             sock.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -24,7 +24,6 @@ from hypercorn.utils import LifespanFailureError
 from core.serve.ending import Ending, Leaving, Tell
 from core.serve.reception import Reception
 from core.serve.settings import STALL_MARGIN, ServerOptions, protocol_config
-from core.serve.sockets import cut_stalled
 
 GRACE: Final = 1.0
 """Seconds that answers have, after the application's own limit for draining, to reach their clients."""
@@ -87,7 +86,6 @@ async def serve(application: Application, options: ServerOptions, sockets: Seque
     wrapped = ASGIWrapper(application)
     async with running(wrapped, config) as state:
         stall = application.client_timeout + STALL_MARGIN
-        cut_stalled(sockets, stall)
         reception = Reception(wrapped, config, sockets, state, stall)
         reception.open()
         tell("ready", application.drain_timeout, application.drain_grace, application.told)

@@ -316,8 +316,11 @@ async def test_one_that_is_over_is_gone_without_the_collector(asks: bool) -> Non
                 await client.send(request())
                 await client.until(b"}")
             await true(lambda: len(served.reception.connections) == 1)
-            gone = weakref.ref(served.reception.connections[0])
+            there = served.reception.connections
+            await true(lambda: hasattr(there[0], "protocol"))
+            parts = [weakref.ref(each) for each in (there[0], there[0]._wire, there[0].reader, there[0].protocol)]
+            there.clear()
             client.socket.close()
-            await true(lambda: gone() is None)
+            await true(lambda: not any(part() for part in parts))
         finally:
             gc.enable()

@@ -5,11 +5,15 @@ import asyncio
 import h2.errors
 import h2.events
 import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
 from hypercorn.asyncio.worker_context import EventWrapper
 from hypercorn.protocol.h2 import BUFFER_HIGH_WATER, BUFFER_LOW_WATER, BufferCompleteError
+from structlog.processors import format_exc_info
+from structlog.testing import capture_logs
 
 from core.serve import protocols
-from tests.core.serve.served import CLOSE, HTTP2, Served, request, serving, true
+from tests.core.serve.served import CLOSE, HTTP2, Client, Served, request, serving, true
 
 pytestmark = pytest.mark.anyio
 
@@ -276,3 +280,95 @@ async def test_a_server_that_drains_says_once_that_it_closes() -> None:
         served.app.begin_drain()
         await client.rest()
         await drain
+
+
+def unchecked(client: Client) -> HTTP2:
+    """A client of HTTP/2 that sends what it is told to."""
+    talk = HTTP2(client)
+    rules = H2Configuration(validate_outbound_headers=False, normalize_outbound_headers=False)
+    talk.connection = H2Connection(rules)
+    talk.connection.initiate_connection()
+    return talk
+
+
+def headers(method: bytes = b"POST", path: bytes = b"/x") -> list[tuple[bytes, bytes]]:
+    return [(b":method", method), (b":path", path), (b":authority", b"h"), (b":scheme", b"http")]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        headers(path=b"/v1/m\xff"),
+        headers(path=b"/a b"),
+        headers(path=b"x"),
+        headers(method=b"G\xff"),
+        [(b":method", b"CONNECT"), (b":authority", b"h")],
+    ],
+)
+async def test_a_request_that_is_none_is_reset_and_harms_no_other(sent: list[tuple[bytes, bytes]]) -> None:
+    async with serving() as served:
+        with capture_logs() as logs:
+            talk = unchecked(await served.connect())
+            good = talk.begin("/after", end=False)
+            bad = talk.connection.get_next_available_stream_id()
+            talk.connection.send_headers(bad, sent, end_stream=True)
+            await talk.flush()
+            reset = await talk.event(h2.events.StreamReset)
+            assert (reset.stream_id, reset.error_code) == (bad, h2.errors.ErrorCodes.PROTOCOL_ERROR)  # type: ignore[attr-defined]
+            talk.connection.send_data(good, b"hi", end_stream=True)
+            await talk.flush()
+            answer = await talk.event(h2.events.DataReceived, good)
+            assert b'"body":"hi"' in answer.data  # type: ignore[attr-defined]
+            talk.client.socket.close()
+        assert served.app.seen == [("POST", "/after")]
+        assert not logs
+
+
+async def test_requests_that_are_none_end_the_connection_when_there_is_no_end_of_them() -> None:
+    async with serving() as served:
+        talk = unchecked(await served.connect())
+        for _ in range(protocols.BURST):
+            stream = talk.connection.get_next_available_stream_id()
+            talk.connection.send_headers(stream, headers(method=b""), end_stream=True)
+            await talk.flush()
+            await talk.event(h2.events.StreamReset, stream)
+        for _ in range(90):
+            stream = talk.connection.get_next_available_stream_id()
+            talk.connection.send_headers(stream, headers(method=b""), end_stream=True)
+        await talk.flush()
+        end = await talk.event(h2.events.ConnectionTerminated)
+        assert end.error_code == h2.errors.ErrorCodes.ENHANCE_YOUR_CALM  # type: ignore[attr-defined]
+        talk.client.socket.close()
+        await works(served)
+
+
+async def test_priorities_are_nothing() -> None:
+    async with serving() as served:
+        with capture_logs() as logs:
+            talk = unchecked(await served.connect())
+            for number in range(1500):
+                talk.connection.prioritize(2 * number + 1, depends_on=2 * number + 3, weight=1)
+            stream = talk.begin("/after")
+            await talk.flush()
+            assert b"/after" in (await talk.event(h2.events.DataReceived, stream)).data  # type: ignore[attr-defined]
+            talk.client.socket.close()
+        assert not logs
+
+
+async def test_what_fails_is_told_without_the_clients_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(protocols.HTTP2, "_create_stream", fails)
+    async with serving() as served:
+        with capture_logs(processors=[format_exc_info]) as logs:
+            talk = unchecked(await served.connect())
+            stream = talk.connection.get_next_available_stream_id()
+            talk.connection.send_headers(stream, [*headers(), (b"x-api-key", b"sk-secret-1234")])
+            talk.connection.send_data(stream, b"my secret prompt")
+            await talk.flush()
+            assert await talk.client.rest() is not None
+            await true(lambda: bool(logs))
+        assert "broken" in repr(logs)
+        assert "secret" not in repr(logs)
+        assert "PRI *" not in repr(logs)

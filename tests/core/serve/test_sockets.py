@@ -34,14 +34,15 @@ def test_it_binds_and_tells_the_port() -> None:
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="Linux alone has it")
-def test_connections_inherit_what_cuts_them() -> None:
+def test_connections_inherit_what_they_need_and_are_cut_when_told() -> None:
     doors = open_doors(("127.0.0.1:0",))
     (listener,) = doors.sockets
-    cut_stalled(doors.sockets, 65)
     listener.listen()
     with socket.create_connection(listener.getsockname()):
         listener.setblocking(True)
         accepted, _ = listener.accept()
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 0
+        cut_stalled(accepted, 65)
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 65_000
         assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
